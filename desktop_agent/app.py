@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
+       desktop-agent undo SESSION [options]   (see desktop-agent undo --help)
+       desktop-agent redo SESSION [options]
        desktop-agent --demo [FOLDER]
        desktop-agent --self-check
        desktop-agent --version"""
@@ -30,13 +32,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if first in ("run", "--model-host", "--guard", "--demo-run"):
+    if first in ("run", "undo", "redo", "--model-host", "--guard", "--file-history", "--demo-run"):
         gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
+        "undo": _undo,
+        "redo": _redo,
         "--model-host": _model_host,
         "--guard": _guard,
         "--listener": _listener,
+        "--file-history": _file_history,
         "--sandbox-probe": _sandbox_probe,
         "--demo": _demo,
         "--demo-run": _demo_run,
@@ -61,6 +66,18 @@ def _headless(arguments: list[str]) -> int:
     return headless.main(arguments)
 
 
+def _undo(arguments: list[str]) -> int:
+    from desktop_agent.headless import undo
+
+    return undo.main("undo", arguments)
+
+
+def _redo(arguments: list[str]) -> int:
+    from desktop_agent.headless import undo
+
+    return undo.main("redo", arguments)
+
+
 def _model_host(arguments: list[str]) -> int:
     from desktop_agent.model_host.__main__ import serve
 
@@ -71,6 +88,12 @@ def _guard(arguments: list[str]) -> int:
     from desktop_agent.guard.__main__ import serve
 
     return serve(int(arguments[0]))
+
+
+def _file_history(arguments: list[str]) -> int:
+    from desktop_agent.file_history.process import serve
+
+    return serve(int(arguments[0]), Path(arguments[1]))
 
 
 def _listener(arguments: list[str]) -> int:

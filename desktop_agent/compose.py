@@ -18,11 +18,12 @@ from desktop_agent.adapters.models.catalog import ModelCatalog
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.skills.state import SkillState
 from desktop_agent.adapters.store.store import SqliteStore
+from desktop_agent.adapters.undo.process_history import ProcessHistory
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.network.questions import AskHost
-from desktop_agent.core.sandbox import Sandbox
+from desktop_agent.core.sandbox import Sandbox, SandboxInventory
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import OwnPlaces
@@ -39,6 +40,7 @@ _log = logging.getLogger(__name__)
 
 SESSIONS_FILE = "sessions.db"
 RUNS_FOLDER = "runs"
+UNDO_FOLDER = "undo"
 _RELEASES = "releases.json"
 _OWN_SKILLS = "skills"
 
@@ -145,11 +147,11 @@ async def compose(
     sandbox in the background. Commands run as they are with `is_machine_sandbox`. `rules` hold
     beside the stored ones. Raises StoreLocked when another copy has the sessions file.
     """
-    file = SettingsFile(config_dir / "settings.json")
-    secrets = Secrets(config_dir)
+    file, secrets = SettingsFile(config_dir / "settings.json"), Secrets(config_dir)
     model = HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
     network = None if is_machine_sandbox else _network(lambda asked: engine.ask_host(asked))
-    store = SqliteStore(store_path or _private(data_dir) / SESSIONS_FILE)
+    path = store_path or _private(data_dir) / SESSIONS_FILE
+    store = SqliteStore(path)
     try:
         engine = Engine(
             model=model,
@@ -157,8 +159,8 @@ async def compose(
             tools=_tools,
             settings=settings or file.load(),
             emit=emit,
-            spill_dir=_outputs_of(store_path or data_dir / SESSIONS_FILE),
-            environment=_environment(model, data_dir, config_dir, network, rules),
+            spill_dir=_beside(path, "outputs"),
+            environment=_environment(model, data_dir, config_dir, network, rules, path),
         )
         _start(engine, store, emit)
     except BaseException:
@@ -182,6 +184,7 @@ def _environment(
     config_dir: Path,
     network: GuardedNetwork | None,
     rules: Sequence[Rule],
+    store_path: Path,
 ) -> Environment:
     return Environment(
         new_jobs=Jobs,
@@ -189,9 +192,18 @@ def _environment(
         own=_own_places(data_dir, config_dir),
         describe_model=lambda name: model.call("model_info", model=name),
         sandbox=_sandbox(data_dir, network) if network is not None else None,
+        inventory=_inventory(data_dir),
         is_machine_sandbox=network is None,
         rules=rules,
+        history=ProcessHistory(_beside(store_path, UNDO_FOLDER)),
     )
+
+
+def _inventory(data_dir: Path) -> SandboxInventory:
+    from desktop_agent.adapters.sandbox.inventory import Inventory
+    from desktop_agent.adapters.sandbox.sandbox import caches_in
+
+    return Inventory(caches_in(data_dir))
 
 
 def _sandbox(data_dir: Path, network: GuardedNetwork) -> Sandbox:
@@ -250,17 +262,18 @@ def _own_places(data_dir: Path, config_dir: Path) -> OwnPlaces:
     """Return where the app's own files are: rules and sessions, settings, trust and keys."""
     given = [Path(os.path.realpath(path)) for path in (config_dir, data_dir)]
     folders = list(dict.fromkeys([*given, *paths.own_folders()]))
-    names = (KEYS_FILE, SESSIONS_FILE, RUNS_FOLDER)
+    names = (KEYS_FILE, SESSIONS_FILE, RUNS_FOLDER, UNDO_FOLDER)
     return OwnPlaces(
         kept=tuple(map(str, folders)),
         private=tuple(str(folder / name) for folder in folders for name in names),
+        program=tuple(map(str, paths.program_folders())),
     )
 
 
-def _outputs_of(store_path: Path) -> Path:
-    """Return where outputs of the sessions in a file go: another file's process has others."""
+def _beside(store_path: Path, name: str) -> Path:
+    """Return a folder that goes with a sessions file: another file's process has another."""
     is_main = store_path.name == SESSIONS_FILE
-    return store_path.with_name("outputs" if is_main else f"{store_path.stem}.outputs")
+    return store_path.with_name(name if is_main else f"{store_path.stem}.{name}")
 
 
 def _on_host_died() -> None:

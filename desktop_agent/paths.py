@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import platformdirs
@@ -60,6 +61,13 @@ def own_folders() -> tuple[Path, ...]:
     moved = (home / "config", home / "data") if home else ()
     usual = (Path(platformdirs.user_config_dir(_APP)), Path(platformdirs.user_data_dir(_APP)))
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in (*moved, *usual)))
+
+
+def program_folders() -> tuple[Path, ...]:
+    """Return the virtual environment that the app is installed in, if it is: it may be a
+    project's own, and what is changed there runs at the next start.
+    """
+    return () if sys.prefix == sys.base_prefix else (Path(os.path.realpath(sys.prefix)),)
 
 
 def log_dir() -> Path:

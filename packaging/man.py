@@ -17,6 +17,9 @@ _STARTS = {
     "[FOLDER]": "Open the window, on this folder if one is named. When a window is open already, "
     "it takes the folder.",
     'run "PROMPT"': "Work without a window; see below.",
+    "undo SESSION": "Take back what agents changed in files during a session's last message that "
+    "changed some; --help tells how to take back something else.",
+    "redo SESSION": "Undo the last undo.",
     "--demo": "Open the window with the built-in demo model, on a copy of the demo folder. It "
     "needs neither key nor network, and leaves no trace in your settings.",
     "--self-check": "Try out everything the app is made of, without a display and without a "

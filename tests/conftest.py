@@ -19,11 +19,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
 import desktop_agent.gui  # noqa: F401 - before pytest-qt: no test imports under Qt's hook
 from tests.helpers.forked import FORKS
 from tests.helpers.patience import HANG_MS, HANG_S
+
+# How long an example takes is the machine's, and nothing that a user would lose.
+settings.register_profile(
+    "patient",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("patient")
 
 _LIMITS = (
     "adapters.models.local_servers._ANSWER_S",
@@ -33,6 +42,8 @@ _LIMITS = (
     "adapters.config.update_check._ANSWER_S",
     "engine.skills.requirements._TIME_S",
     "engine.skills.registry._PATIENCE_S",
+    "adapters.sandbox.made_files._GIT_S",
+    "adapters.sandbox.probes._PATIENCE_S",
 )
 # The files of tests in which there were widgets.
 _WITH_WINDOWS: set[Path] = set()
@@ -42,6 +53,7 @@ _SHOWN_FOR = (
     "frame.notice_bar._HINT_MS",
     "sessions.panel.UNDO_MS",
     "controllers.skills._NEWS_MS",
+    "controllers.changes._NEWS_MS",
     "tasks.panel.UNDO_MS",
     "controllers.trust._NOTICE_MS",
 )
@@ -107,6 +119,18 @@ class PatientBot(QtBot):
     waitSignals = partialmethod(QtBot.waitSignals, timeout=HANG_MS)
     waitUntil = partialmethod(QtBot.waitUntil, timeout=HANG_MS)
     waitCallback = partialmethod(QtBot.waitCallback, timeout=HANG_MS)
+
+    def waitState(self, signal: Any, holds: Callable[[], Any]) -> None:
+        """Wait until something holds; whatever brings it about is followed by the signal."""
+        while not holds():
+            with self.waitSignal(signal):
+                pass
+
+    def waitFocus(self, widget: Any) -> None:
+        """Wait until the keys go to a widget."""
+        from PySide6.QtWidgets import QApplication
+
+        self.waitState(QApplication.instance().focusChanged, widget.hasFocus)
 
 
 @pytest.fixture

@@ -31,6 +31,8 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
+from tests.gallery_changes import show_changes
+from tests.gallery_sandbox import show_sandbox
 from tests.gallery_skills import show_skills
 from tests.helpers.windows import bridge_of, part, side_panel
 
@@ -121,7 +123,7 @@ async def _first_run(gallery: Gallery) -> None:
 async def _session(gallery: Gallery) -> None:
     gallery.show(story.empty())
     await gallery.take("03-empty")
-    gallery.window.open_picker()
+    gallery.window.popups.open_picker()
     await gallery.take("04-folders")
     part(gallery.window, "workspacePicker").close()
     gallery.show(story.working())
@@ -141,7 +143,7 @@ async def _session(gallery: Gallery) -> None:
     gallery.window.commands.palette.trigger()
     await gallery.take("10-palette")
     part(gallery.window, "commandPalette").close()
-    gallery.window.open_models()
+    gallery.window.popups.open_models()
     part(gallery.window, "modelPicker").set_models(story.MODELS)
     await gallery.take("11-models")
     part(gallery.window, "modelPicker").close()
@@ -262,6 +264,10 @@ async def _skills(gallery: Gallery) -> None:
     await show_skills(gallery, story.empty())
 
 
+async def _changes(gallery: Gallery) -> None:
+    await show_changes(gallery)
+
+
 PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
@@ -269,6 +275,8 @@ PARTS: dict[str, Callable] = {
     "team": _team,
     "many": _many,
     "skills": _skills,
+    "sandbox": show_sandbox,
+    "changes": _changes,
 }
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget, Spent
 from desktop_agent.core.approvals import ApprovalRequest, Rule
+from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.events import (
     AgentEvent,
     AgentOpened,
     AgentsChanged,
     ApprovalRequested,
     BudgetReached,
+    FilesChanged,
     ListChanged,
     MessageAdded,
     NoteDelivered,
@@ -303,6 +306,18 @@ def edited() -> SessionOpened:
         _says(4, "The fix is in. One test still fails: **test_retry_gives_up**."),
         TurnEnded(MAIN, "finished", at=NOW - 20),
         lists=(tasks(),),
+    )
+
+
+def changed(sets: Iterable[ChangeSet]) -> SessionOpened:
+    """Done, with changes of files; those of the first message are its end line."""
+    return _opened(
+        *_ASKED,
+        *_READ,
+        *_EDIT,
+        _says(4, "The fix is in, and the clock can be injected."),
+        *(FilesChanged(one.agent_id, one) for one in sets if one.agent_id == MAIN),
+        TurnEnded(MAIN, "finished", at=NOW - 20),
     )
 
 

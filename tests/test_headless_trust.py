@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from desktop_agent.core.events import SkillsChanged
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.helpers.skills import put_skill
-from tests.test_headless import run, run_lines
+from tests.test_headless import COMMAND, run, run_lines
 
 BROUGHT = ("SKILL-TEXT", "SKILL-ABOUT", "AGENTS-TEXT", "ROLE-TEXT", "ROLE-ABOUT", "own-skill")
 
@@ -75,3 +76,22 @@ def test_trust_for_a_run_is_gone_with_it_and_the_next_run_says_what_is_unused(
     assert ended.stderr == (
         "Not used, since the folder is not trusted (see --trust): 2 skills, AGENTS.md, 1 role.\n"
     )
+
+
+def test_no_module_is_taken_from_the_folder_that_the_app_is_started_in(folder: Path) -> None:
+    """It would run with the person's rights, in the app or in one of its processes."""
+    mark = folder.parent / "mark"
+    for module in ("msgspec", "litellm", "aiohttp", "pypdf"):
+        line = f"print({module!r}, file=open({str(mark)!r}, 'a'))\n"
+        (folder / f"{module}.py").write_text(line)
+    (folder / "a.pdf").write_bytes(b"%PDF-1.4")
+    with LoopbackProvider("openai", [Calls(("read", {"path": "a.pdf"})), Say("done")]) as provider:
+        model = ["--model", provider.model, "--api-base", provider.api_base]
+        done = subprocess.run(
+            [*COMMAND, "Go", "--workspace", str(folder), *model],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+        )
+    assert not mark.exists(), mark.read_text()
+    assert done.returncode == 0, done.stderr

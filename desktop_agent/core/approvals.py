@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from desktop_agent.core.ids import AgentId, RequestId
-from desktop_agent.core.messages import Display, ToolCall, Value
+from desktop_agent.core.messages import CommandDisplay, Display, ToolCall, Value
 
 Mode = Literal["look", "ask", "free"]
 RuleScope = Literal["session", "folder", "everywhere"]
@@ -53,6 +53,14 @@ class ApprovalRequest(Value, frozen=True):
     rules: tuple[Rule, ...] = ()
     refusals: tuple[Rule, ...] = ()
     created_at: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """Those of one kind may be allowed together, at one glance."""
+        display = self.display
+        kept = display.containment if isinstance(display, CommandDisplay) else None
+        is_leaving = kept is not None and not kept.is_contained
+        return f"{self.call.name} outside" if is_leaving else self.call.name
 
 
 class AllowOnce(Value, frozen=True):

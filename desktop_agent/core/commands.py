@@ -3,17 +3,26 @@
 Commands return None at once; what becomes of them comes back as events. Queries are awaited and
 leave histories as they are (what is asked aside is charged). The other protocols are awaited and
 may change something outside a session. What a method does is said at the one of the same name in
-`engine/engine.py`, for skills in `engine/skills/commands.py`.
+`engine/engine.py`, for skills in `engine/skills/commands.py`, for what agents changed in
+`engine/sessions/change_commands.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
+from desktop_agent.core.changes import (
+    Choice,
+    SessionChanges,
+    UndoPlan,
+    UndoReport,
+    UndoScope,
+    UndoUsage,
+)
 from desktop_agent.core.events import AgentEvent
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import (
@@ -24,8 +33,10 @@ from desktop_agent.core.ids import (
     RequestId,
     SessionId,
 )
+from desktop_agent.core.messages import Display
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.notes import Note
+from desktop_agent.core.sandbox import SandboxContents
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.skill_install import Fetched, InstallTarget, SkillUpdate
 from desktop_agent.core.skills import SkillDetail, SkillFile, TrustDecision
@@ -100,6 +111,7 @@ class SandboxCommands(Protocol):
     """Commands about the sandbox that commands run in."""
 
     def check_sandbox(self) -> None: ...
+    def allow_outside(self, agent_id: AgentId, call_id: str) -> None: ...
     def set_machine_sandbox(self, session_id: SessionId, is_on: bool) -> None: ...
 
 
@@ -122,9 +134,23 @@ class EngineQueries(Protocol):
     async def ask_aside(self, agent_id: AgentId, question: str) -> str: ...
     async def skill_detail(self, root: str, directory: str) -> SkillDetail | None: ...
     async def provided_files(self, root: str) -> tuple[SkillFile, ...]: ...
+    async def sandbox_contents(self, root: str) -> SandboxContents: ...
+    async def empty_cache(self, cache_id: str) -> None: ...
 
 
-class EngineSide(EngineCommands, EngineQueries, Protocol):
+class ChangeRequests(Protocol):
+    """What agents changed in files, and taking it back. Everything here raises UndoError."""
+
+    async def session_changes(self, session_id: SessionId) -> SessionChanges: ...
+    async def change_diff(self, scope: UndoScope) -> Display: ...
+    async def patch(self, session_id: SessionId) -> str: ...
+    async def plan_undo(self, scope: UndoScope) -> UndoPlan: ...
+    async def undo(self, scope: UndoScope, choices: Mapping[str, Choice]) -> UndoReport: ...
+    async def undo_usage(self) -> tuple[UndoUsage, ...]: ...
+    async def empty_undo(self, folder: str) -> None: ...
+
+
+class EngineSide(EngineCommands, EngineQueries, ChangeRequests, Protocol):
     """The engine, as the window sees it."""
 
 

@@ -18,6 +18,7 @@ from typing import Literal
 
 from desktop_agent.core.agents import AgentInfo, AgentSpec, Budget, EndStatus, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision
+from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import (
     AgentId,
@@ -312,6 +313,17 @@ class ListChanged(Value, frozen=True):
     next_id: int = 1
 
 
+class FilesChanged(Value, frozen=True):
+    """A call of the agent's has changed files, or the user has undone what it changed.
+
+    Of a call it comes before its ToolEnded; of a command that goes on in the background, and of
+    one that was stopped, it may come later.
+    """
+
+    agent_id: AgentId
+    changes: ChangeSet
+
+
 class AgentsChanged(Value, frozen=True):
     """All agents of one session."""
 
@@ -398,6 +410,7 @@ AgentEvent = (
     | ContextCompacted
     | CompactionUndone
     | ContextCleared
+    | FilesChanged
 )
 
 

@@ -61,3 +61,8 @@ def new_compaction_id() -> CompactionId:
 def new_call_id() -> str:
     """Return an id for a tool call whose provider sent none, or one already used."""
     return _fresh("call")
+
+
+def new_change_set_id() -> str:
+    """Return an id for what one call, or one undo, did to files, such as `cs_3f…`."""
+    return _fresh("cs")

@@ -34,12 +34,43 @@ class SandboxState(Value, frozen=True):
     probes: tuple[Probe, ...] = ()
 
 
+class SandboxOptions(Value, frozen=True):
+    """What the person opened and hid of their own.
+
+    `has_gpu` gives commands the graphics processors. `hidden` are toolchains in the home folder
+    (real absolute paths) that commands don't see.
+    """
+
+    has_gpu: bool = False
+    hidden: tuple[str, ...] = ()
+
+
+class PrivateCache(Value, frozen=True):
+    """What tools fetched and compiled in the sandbox for one folder.
+
+    `id` names it, `folder` is empty where that is not known, `size` is in bytes on disk.
+    """
+
+    id: str
+    folder: str
+    size: int
+
+
+class SandboxContents(Value, frozen=True):
+    """What commands see of the home folder besides a session's own, and the private caches."""
+
+    toolchains: tuple[str, ...] = ()
+    caches: tuple[PrivateCache, ...] = ()
+
+
 class Boundary(Value, frozen=True):
     """What one command may reach; all paths are real and absolute.
 
     `write_roots` are writable unless `is_changing` is false, then all is read-only.
     `is_git_writable` opens git's own files, except those that make git run a program. `call_id`
-    is whose command it is.
+    is whose command it is. `unreadable` and `unwritable` are files and folders that rules of the
+    person's refuse. `is_offline` leaves it no network, not its session's either. `options` are the
+    switches of the settings.
     """
 
     session_id: SessionId
@@ -49,6 +80,10 @@ class Boundary(Value, frozen=True):
     is_changing: bool = True
     is_git_writable: bool = False
     call_id: str = ""
+    options: SandboxOptions = SandboxOptions()
+    unreadable: tuple[str, ...] = ()
+    unwritable: tuple[str, ...] = ()
+    is_offline: bool = False
 
 
 class Enclosure(Protocol):
@@ -112,4 +147,16 @@ class Sandbox(Protocol):
 
     async def forget(self, session_id: SessionId) -> None:
         """End what a session's commands share: its network, its temporary folder."""
+        ...
+
+
+class SandboxInventory(Protocol):
+    """Knows what is in the sandbox, for the person to look at."""
+
+    async def contents(self, root: str) -> SandboxContents:
+        """Return what commands of a session in `root` would see, and every private cache."""
+        ...
+
+    async def empty_cache(self, cache_id: str) -> None:
+        """Delete what is in a private cache; an id that is none is ignored."""
         ...

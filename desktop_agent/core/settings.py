@@ -8,6 +8,7 @@ from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.messages import Value
 from desktop_agent.core.requests import Limits
+from desktop_agent.core.sandbox import SandboxOptions
 
 Theme = Literal["system", "light", "dark"]
 
@@ -50,6 +51,7 @@ class Settings(Value, frozen=True):
     shell_timeout_s: int = 120
     context_window: int = 0
     limits: Limits = Limits()
+    sandbox: SandboxOptions = SandboxOptions()
     has_subagents: bool = True
     max_depth: int = 2
     max_children: int = 4

@@ -6,15 +6,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Display, ImagePart
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.facts import Facts
-from desktop_agent.core.sandbox import Sandbox
+from desktop_agent.core.pipes.file_capture import FileWrite
+from desktop_agent.core.sandbox import Sandbox, SandboxOptions
 from desktop_agent.core.workspace import OwnPlaces, Workspace
+
+T = TypeVar("T")
 
 
 class Access(Enum):
@@ -130,6 +133,21 @@ class Outputs(Protocol):
         ...
 
 
+class Changes(Protocol):
+    """Keeps what one call changes in files, so that it can be undone."""
+
+    async def write(self, write: FileWrite, do: Callable[[], T]) -> T:
+        """Keep what is there, then have `do` write the file on a worker thread.
+
+        What was begun is carried to its end also if the call is stopped meanwhile.
+        """
+        ...
+
+    def goes_on(self, ended: Awaitable[object]) -> None:
+        """The call leaves something running that changes files until then."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What one call may use. Passed as a parameter; nothing ambient.
@@ -138,9 +156,13 @@ class ToolContext:
     `outputs` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
-    limit has `command_time_s`. `own` is where the app's own files are. `judged` is the preview
+    limit has `command_time_s`. `refusals` are the deny rules of the session's folder;
+    `is_offline`: commands in the sandbox have no network, as connections don't all say whose they
+    are. `own` is where the app's own files are. `judged` is the preview
     that the policy decided about, None when none was. `sandbox` is what commands of the session
-    run in. `waited_s` is how long the call has waited for the user, who is in no hurry.
+    run in, with the person's `sandbox_options`. `waited_s` is how long the call has waited for
+    the user, who is in no hurry. `changes` keeps what the call changes in
+    files, None where nothing is kept.
     """
 
     agent_id: AgentId
@@ -157,11 +179,15 @@ class ToolContext:
     steering: Any = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     command_time_s: int = 120
+    refusals: tuple[Rule, ...] = ()
+    is_offline: bool = False
     own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
     judged: Preview | None = None
     session_id: SessionId = SessionId("")  # noqa: RUF009 - a str
     sandbox: Sandbox | None = None
+    sandbox_options: SandboxOptions = SandboxOptions()  # noqa: RUF009 - frozen
     waited_s: Callable[[], float] = float
+    changes: Changes | None = None
 
     def require_judged(self, resolved: Path) -> None:
         """Raise ToolError when a path leads elsewhere than it did when it was decided about."""

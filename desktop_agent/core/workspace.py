@@ -113,11 +113,12 @@ class OwnPlaces(Value, frozen=True):
 
     `kept` are folders in which nothing is changed unasked. `private` are files and folders that
     are not even read unasked; a file whose name begins like one of them (`sessions.db-wal`)
-    counts as well.
+    counts as well. In `program` is the code that runs with the person's rights.
     """
 
     kept: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    program: tuple[str, ...] = ()
 
 
 def _common(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:

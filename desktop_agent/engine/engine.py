@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from desktop_agent.core.agents import Budget
+from desktop_agent.core.agents import Budget, StopReason
 from desktop_agent.core.approvals import Decision, Mode, Rule
 from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import (
@@ -19,6 +20,7 @@ from desktop_agent.core.events import (
     NoteQueued,
     NoteReturned,
 )
+from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import (
     AgentId,
     NoteId,
@@ -42,13 +44,14 @@ from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Environment
 from desktop_agent.engine.agent.toolbox import Toolbox
 from desktop_agent.engine.base.ports import AgentRecord, Model, ModelHost, Store, StoreError
-from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.base.session import Session, tell
 from desktop_agent.engine.context.commands import ContextCommands
 from desktop_agent.engine.context.context import ContextServices
 from desktop_agent.engine.context.windows import Windows
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
+from desktop_agent.engine.sessions.change_commands import ChangeCommands
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions, title_from
 from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
@@ -59,12 +62,11 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ContextCommands):
+class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
-    `emit` hears every event after it is on disk. `tools` may be what finds them, called when
-    they are needed first. `spill_dir` keeps what is cut out of results, by session; no other
-    process uses it.
+    `emit` hears every event after it is on disk. `tools` may be what finds them, called when they
+    are needed first. `spill_dir`, this process's alone, keeps by session what results leave out.
     """
 
     def __init__(
@@ -79,20 +81,19 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands):
         environment: Environment | None = None,
     ) -> None:
         around = environment or Environment()
-        self._model = model
-        # It knows of prices, and keeps histories; a model that is scripted has none.
-        self._model_host = model if isinstance(model, ModelHost) else None
+        # The host knows of prices, and keeps histories; a model that is scripted has none.
+        self._model, self._model_host = model, model if isinstance(model, ModelHost) else None
         self._store, self._settings, self._new_jobs = store, settings, around.new_jobs
-        self._sandbox = self._checked(around.sandbox)
-        self._prompt, self._thread = Prompt(self._is_contained), 0
+        self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
+        self._prompt, self._toolbox, self._thread = Prompt(self._is_contained), Toolbox(tools), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
-        self._toolbox = Toolbox(tools)
+        windows = Windows(around.describe_model, self._current_settings)
         self._getting_ready: asyncio.Task[None] | None = None
         # Each part is given those before it; what needs a later one calls a method of this class.
         self._agents = self._new_tree()
         self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
-        outputs = OutputFiles(spill_dir)
+        outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
@@ -100,13 +101,14 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands):
             report_failure=self._emit,
             outputs=outputs,
             steering=self._steering,
-            own=around.own,
-            confinement=Confinement(self._sandbox, around.is_machine_sandbox),
+            confinement=Confinement(self._sandbox, around.is_machine_sandbox, around.own),
+            kept=self._kept,
         )
-        self._context = self._new_context(outputs, around.describe_model)
-        forget = self._forget_session
-        self._sessions = Sessions(store, emit, outputs, self._agents, self._new_agent, forget)
-        self._skills = around.new_skills(self._emit) if around.new_skills is not None else None
+        with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
+        self._context = ContextServices(model, windows, *with_tools)
+        given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
+        self._sessions, self._permits = Sessions(*given), self._dispatch.permits
+        self._skills = around.new_skills and around.new_skills(partial(tell, emit))
 
     def _new_tree(self) -> Agents:
         return Agents(
@@ -122,18 +124,6 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands):
             self._agents, self._questions, self._model, settings, self._forget, describe_model=ask
         )
 
-    def _new_context(
-        self, outputs: OutputFiles, describe_model: DescribeModel | None
-    ) -> ContextServices:
-        return ContextServices(
-            model=self._model,
-            windows=Windows(describe_model, self._current_settings),
-            outputs=lambda session: outputs.of(session.info.id),
-            tools=lambda: self._dispatch.tools,
-            is_open=lambda question: self._questions.agent_of(question) is not None,
-            forget=self._forget,
-        )
-
     # -- life ----------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -143,6 +133,7 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands):
         """
         self._thread = threading.get_ident()
         self._sessions.restore()
+        self._recover_files()
 
     def get_ready(self) -> None:
         """Load what a first message needs, behind the scenes: somebody is writing one.
@@ -164,6 +155,7 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands):
     async def close(self) -> None:
         """Stop every agent, end its processes and write what is buffered."""
         await self._sessions.close()
+        await self.close_changes()
         await self.close_sandbox()
         await self.close_skills()
 
@@ -266,7 +258,7 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands):
         # The window gives a note back to the box when it hears that `send` was refused.
         with self._refusing("send", "Your message was not sent", agent_id, note.id):
             if (why := self._agents.why_unread(agent)) is None:
-                self._steering.deliver_from_person(agent, note)
+                self._agents.deliver(agent, note)
                 self._after_sending(agent, note)
                 return
             by = self._agents.info(agent).stopped_by
@@ -275,6 +267,7 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands):
 
     def _after_sending(self, agent: Agent, note: Note) -> None:
         session = agent.session
+        self._kept.watch(session)
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
             session.conclude(title=title_from(note.text), touch=True)
         self._sessions.on_agents_changed(session.info.id)
@@ -450,6 +443,14 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands):
     def _on_agents_changed(self, session_id: SessionId) -> None:
         self._sessions.on_agents_changed(session_id)
 
+    def _on_turn_over(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
+        self._permits.clear(agent.id)
+        self._agents.on_turn_over(agent, reason, fault)
+
+    def _forget_session(self, session_id: SessionId) -> None:
+        super()._forget_session(session_id)
+        self._forget_changes(session_id)
+
     def _current_settings(self) -> Settings:
         return self._settings
 
@@ -484,7 +485,7 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands):
             failed=self._emit,
             check_thread=self._check_thread,
             changed=lambda agent: self._on_agents_changed(agent.session.info.id),
-            turn_over=self._agents.on_turn_over,
+            turn_over=self._on_turn_over,
             before_step=self._budget_guard.check,
             forget=self._forget,
             is_closing=lambda: self._sessions.is_closing,

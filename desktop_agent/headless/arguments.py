@@ -47,8 +47,11 @@ class UsageError(Exception):
     """The command line is wrong; the text is one sentence for the user."""
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError in place of ending the program."""
+
     def error(self, message: str) -> NoReturn:
+        """Raise it."""
         raise UsageError(message.removeprefix("argument "))
 
 
@@ -80,7 +83,7 @@ def parse(argv: Sequence[str]) -> Options:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the options of `run`; the man page is written from them."""
-    parser = _Parser(
+    parser = Parser(
         prog="desktop-agent run",
         description="Let an agent work in a folder, without a window.",
         epilog="Exit codes: 0 finished, 1 model or engine error, 2 wrong usage, 3 stopped by a "
@@ -95,7 +98,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--mode", choices=("look", "ask", "free"), help="what is allowed; ask refuses (default)")
     add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
     add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
-    add("--session", metavar="ID", type=_session, help="continue or begin it")
+    add("--session", metavar="ID", type=session_id, help="continue or begin it")
     _add_rights(parser)
     add(
         "--output", choices=("text", "jsonl"), default="text", help="jsonl: every event, one a line"
@@ -173,7 +176,8 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _session(text: str) -> str:
+def session_id(text: str) -> str:
+    """Return an id of a session as an argument; raises ArgumentTypeError."""
     if not _SESSION.fullmatch(text):
         raise argparse.ArgumentTypeError("an id has up to 64 letters, digits and the signs - _ .")
     return text

@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from desktop_agent.core.faults import Fault, ModelError
-from desktop_agent.core.host_pipe import (
+from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.pipes.host_pipe import (
     AgentForgotten,
     CallAnswered,
     CallFailed,
@@ -31,7 +32,6 @@ from desktop_agent.core.host_pipe import (
     ToHost,
     frame,
 )
-from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.requests import Delta, ModelRequest, StreamItem
 from desktop_agent.model_host.litellm_client import price_list
 from desktop_agent.model_host.litellm_client.messages import Conversation

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.compose import Backend, compose
+from desktop_agent.core.changes import UndoError
 from desktop_agent.core.events import (
     CommandRefused,
     EngineFailed,
@@ -93,6 +94,17 @@ class EngineCheck:
         if failed:
             raise CheckFailed("; ".join(failed))
         return f"the requests of all {len(names)} arrived"
+
+    async def file_history(self) -> str:
+        """Ask the process that keeps what agents change."""
+        if self._backend is None:
+            raise CheckFailed("the engine is missing")
+        async with asyncio.timeout(_SECONDS):
+            try:
+                await self._backend.engine.undo_usage()
+            except UndoError as error:
+                raise CheckFailed(str(error)) from None
+        return "runs as a process of its own and opens its store"
 
     async def close(self) -> None:
         """End the engine and the host."""

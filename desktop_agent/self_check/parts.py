@@ -18,7 +18,8 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.tools.files.documents import document_text
 
-_NEEDED = ("theme.json", "prompts/system.md", "fonts/Inter-Regular.otf", "demo/README.md")
+_NEEDED = ("theme.json", "prompts/system.md", "fonts/Inter-Regular.otf", "demo/README.md",
+           "demo-model.toml")  # fmt: skip
 _WORD = "wheelbarrow"
 
 

@@ -20,7 +20,7 @@ from desktop_agent.core.tasks import Task, TaskChanges, TaskEdit, TaskState
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.tasks.task_list import TaskList
 from desktop_agent.gui.tasks.graph import TaskGraph
-from desktop_agent.gui.tasks.tabs import SidePanel
+from desktop_agent.gui.tasks.panel import SidePanel
 from tests.bench.report import report
 from tests.bench.stage import Stage, pause, run
 from tests.helpers.panels import follow

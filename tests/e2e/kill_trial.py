@@ -55,6 +55,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.messages import Message, open_calls
 from desktop_agent.headless.output import RunEnded
+from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, LoopbackProvider, Pace, Received, Say, Step, Think
 
 SESSION = "killed"
@@ -197,8 +198,7 @@ class Trial:
     def _killed(self, provider: LoopbackProvider) -> Shown:
         note = f"note-{len(self._notes)}-{self.tally.kills}-{self._chance.randrange(10**9)}"
         command = self._command(note, provider)
-        wanted = self._chance.randint(1, 160)
-        late = self._chance.choice([0.0, 0.0, self._chance.random() * 0.08])
+        wanted, late = self._moment()
         process = subprocess.Popen(
             command, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -216,6 +216,11 @@ class Trial:
         if len(lines) < wanted:
             self._fault(f"the run ended by itself: {lines[-1:]}")
         return self._read(lines, host)
+
+    def _moment(self) -> tuple[int, float]:
+        """Return after how many lines to kill, and how many seconds later."""
+        late = self._chance.choice([0.0, 0.0, self._chance.random() * 0.08])
+        return self._chance.randint(1, 160), late
 
     def _command(self, note: str, provider: LoopbackProvider) -> list[str]:
         command = [sys.executable, "-m", "desktop_agent", "run", note, "--output", "jsonl"]
@@ -243,7 +248,7 @@ class Trial:
         with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
             if store.set_aside is not None:
                 self._fault("the sessions file was damaged")
-            kept = store.page(self._session, None, 10**6).events  # type: ignore[arg-type]
+            kept = self._kept(store)
         counts = Counter(msgspec.json.encode(event) for event in kept)
         for event in shown.events:
             if isinstance(event, PROMISED):
@@ -291,9 +296,13 @@ class Trial:
 
     def _happenings(self) -> tuple[Event, ...]:
         with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
-            if not store.sessions():
-                return ()
-            return store.page(self._session, None, 10**6).events  # type: ignore[arg-type]
+            return self._kept(store)
+
+    def _kept(self, store: SqliteStore) -> tuple[Event, ...]:
+        """Return what is on disk: nothing when the kill came before the session was saved."""
+        if not store.sessions():
+            return ()
+        return store.page(self._session, None, 10**6).events  # type: ignore[arg-type]
 
     def _history(self) -> tuple[Message, ...]:
         with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
@@ -390,7 +399,7 @@ def _is_over(pid: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([descriptor], [], [], 10)[0])
+        return bool(select.select([descriptor], [], [], HANG_S)[0])
     finally:
         os.close(descriptor)
 

@@ -33,6 +33,20 @@ def test_after_a_kill_all_that_was_shown_is_there_and_no_command_runs_again(
     assert tally.shown > kills, tally
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to follow processes")
+@pytest.mark.parametrize("kind", [Trial, WindowTrial])
+def test_a_kill_before_the_session_is_on_disk_leaves_a_start_with_nothing_to_lose(
+    kind: type[Trial], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kind, "_moment", lambda _: (1, 0.0))
+    trial = kind(tmp_path, 0)
+    file = tmp_path / "home" / "data" / SESSIONS_FILE
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")  # nobody else writes while this is held
+        tally = trial.run(1)
+    assert (tally.kills, tally.shown, tally.faults) == (1, 0, [])
+
+
 def test_words_that_stream_are_written_though_nothing_else_comes_and_outlive_a_kill(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

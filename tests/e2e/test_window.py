@@ -16,6 +16,7 @@ from desktop_agent import paths
 from desktop_agent.core.messages import open_calls
 from desktop_agent.core.requests import Limits
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
+from tests.adapters.sandbox.conftest import need_sandbox
 from tests.e2e import job, wire
 from tests.helpers.engines import history_of
 from tests.helpers.patience import HANG_MS as WAIT
@@ -346,6 +347,37 @@ def test_a_newcomer_plays_through_the_demo_by_clicks(qtbot, open_window, tmp_pat
     me.until(lambda: (folder / "OVERVIEW.md").read_text() != first)
     me.idle()
     assert "## What I read" not in (folder / "OVERVIEW.md").read_text()
+
+
+def test_a_command_that_failed_inside_is_let_out_from_its_card_and_told_of_in_settings(
+    person, provide, own_home
+):
+    need_sandbox({})
+    beside = own_home / "bin" / "beside"  # what is there is only read inside
+    beside.parent.mkdir()
+    command = {"command": f"echo cached > ~/.cache/kept; touch {beside}"}
+    again = command | {"outside": "the user allowed it"}
+    script = [Calls(("shell", command)), Say("Failed."), Calls(("shell", again)), Say("Worked.")]
+    me = person(provide("openai", script), mode="free")
+    me.send("Make it")
+    me.sees("Failed.")
+    me.idle()
+    assert not beside.exists()
+    header = me.find(QWidget, "toolCardHeader")[-1]
+    me.qtbot.mouseClick(header, Qt.MouseButton.LeftButton)
+    me.click("runOutside")
+    me.click("runOutsideOnce")
+    me.sees("Worked.")
+    assert beside.exists()
+    assert not me.find(ApprovalCard, "approvalCard"), "it was decided already"
+
+    me.window.settings_window.open()
+    me.window.findChild(QWidget, "settingsDialog").open_page("sandbox")
+    me.click("emptyCache")
+    me.until(lambda: not me.find(QPushButton, "emptyCache"))
+    caches = own_home.glob("**/sandbox/caches/*/cache/*")
+    assert list(caches) == []
+    me.window.findChild(QWidget, "settingsDialog").close()
 
 
 def test_everything_that_takes_the_focus_has_a_name(person, provide):

@@ -66,10 +66,11 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.engine import Engine, Environment
-from desktop_agent.model_host.demo import model, step
+from desktop_agent.model_host.demo import model, script
 from desktop_agent.tools.builtin import builtin_tools
 from desktop_agent.tools.shell.jobs import Jobs
 from tests.helpers.engines import questions_of, tree_of
+from tests.helpers.patience import HANG_S
 
 SESSION = SessionId("se_1")
 DATABASE = "sessions.db"
@@ -558,7 +559,7 @@ def play_all(cases: Sequence[Case], limit_s: float | None = None) -> Tally:
     """Play so many runs, each in a folder of its own."""
     tally = Tally()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"{step.__name__}._QUICK", 0.002)
+        patch.setattr(f"{script.__name__}._QUICK", 0.002)
         patch.setattr(f"{model.__name__}._PAUSE_S", 0.0)
         for case in cases:
             with tempfile.TemporaryDirectory() as place:
@@ -586,12 +587,12 @@ def cases_of(writes: int, every: int = 1) -> list[Case]:
 
 def main() -> int:
     every = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    plain = play_all([Case(0, "full", "once")], 60)
+    plain = play_all([Case(0, "full", "once")], HANG_S)
     sys.stdout.write(f"a run has {plain.writes} writes; {plain.faults}\n")
     total = 0
     every_case = cases_of(plain.writes, every)
     for kind, end in itertools.product(KINDS, ENDS):
-        tally = play_all([c for c in every_case if (c.kind, c.end) == (kind, end)], 60)
+        tally = play_all([c for c in every_case if (c.kind, c.end) == (kind, end)], HANG_S)
         total += len(tally.faults)
         sys.stdout.write(
             f"{kind} {end}: {tally.runs} runs, {tally.refused} refused, {tally.told} told,"

@@ -14,10 +14,12 @@ from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.notes import Delivery, Note
+from desktop_agent.core.sandbox import Sandbox
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.base.ports import FileHistory
 from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.engine.tree.agents import Agents
@@ -93,6 +95,9 @@ class Rig:
         new_jobs: Callable[[], Any] | None = None,
         model: Any = None,
         tools: Sequence[Tool] = (),
+        sandbox: Sandbox | None = None,
+        history: FileHistory | None = None,
+        is_machine_sandbox: bool = False,
     ) -> None:
         own = self._tools()
         self.model = model or ScriptedModel(*script)
@@ -110,7 +115,12 @@ class Rig:
             emit=lambda event: self.hear(event),
             spill_dir=tmp_path / ".outputs",
             environment=Environment(
-                new_jobs=new_jobs, new_skills=new_skills, describe_model=describe_model
+                new_jobs=new_jobs,
+                new_skills=new_skills,
+                describe_model=describe_model,
+                sandbox=sandbox,
+                history=history,
+                is_machine_sandbox=is_machine_sandbox,
             ),
         )
         self.engine.start()

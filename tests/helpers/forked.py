@@ -114,7 +114,7 @@ class Forks:
         """Let apps in this process start their model hosts by fork, where a system has that."""
         with pytest.MonkeyPatch.context() as patch:
             if CAN_FORK:
-                patch.setattr(_SPAWN, lambda theirs: _host_by(self._listening("hosts"), theirs))
+                patch.setattr(_SPAWN, lambda fd: _host_by(self._listening("hosts"), fd))
             yield
 
     def run(self, arguments: Sequence[str], **own: str) -> subprocess.CompletedProcess[str]:
@@ -166,8 +166,8 @@ class Forks:
 FORKS = Forks()
 
 
-def _host_by(address: bytes, theirs: socket.socket) -> Forked:
-    return Forked(address, Start([], host_environment(), os.sep), [theirs.fileno()])
+def _host_by(address: bytes, fd: int) -> Forked:
+    return Forked(address, Start([], host_environment(), os.sep), [fd])
 
 
 def _read(end: int) -> bytes:

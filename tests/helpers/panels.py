@@ -8,7 +8,8 @@ from weakref import WeakKeyDictionary
 from desktop_agent.core.events import AgentOpened, Event, SessionOpened
 from desktop_agent.gui.agents.requests_panel import RequestsPanel
 from desktop_agent.gui.composer.composer import Composer
-from desktop_agent.gui.state.session_state import AgentPage, SessionState
+from desktop_agent.gui.frame.side_panel import RightPanel
+from desktop_agent.gui.state.session_state import AgentPage, Facet, SessionState
 from desktop_agent.gui.transcript.state.transcript import Transcript
 
 _STATES: WeakKeyDictionary[Any, SessionState] = WeakKeyDictionary()
@@ -38,8 +39,17 @@ def follow(panel: Any, event: Event) -> None:
         panel.apply(event)
     elif changed and isinstance(panel, RequestsPanel):
         panel.show_state(state)
+    elif isinstance(panel, RightPanel):
+        _feed(panel, state, changed)
     elif changed:
         panel.show_state(state, changed)
+
+
+def _feed(panel: RightPanel, state: SessionState, changed: Facet) -> None:
+    panel.tasks.show_state(state, changed)
+    panel.agents.show_state(state, changed)
+    if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):
+        panel.share_soon()
 
 
 def open_page(view: Any, opened: SessionOpened) -> None:

@@ -20,19 +20,19 @@ from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.permissions.shell import classify, deny_list, git_profile, looking, parse
 from desktop_agent.engine.skills import front_matter, rules, yaml_fields
-from desktop_agent.engine.workspace import windows_names
+from desktop_agent.engine.workspace import diffs, text_files, windows_names
 from desktop_agent.guard import heads
 from desktop_agent.guard.upstream import Upstreams
 from desktop_agent.gui.kit import safe_text
 from desktop_agent.gui.kit import text as label_text
-from desktop_agent.gui.transcript.cards import diff
+from desktop_agent.gui.transcript.cards import diff_view
 from desktop_agent.gui.transcript.document import highlighting, markdown
-from desktop_agent.gui.transcript.document.stable_blocks import StableBlocks
+from desktop_agent.gui.transcript.document.answer import StableBlocks
 from desktop_agent.gui.transcript.state import message_items
 from desktop_agent.model_host.demo import orders
 from desktop_agent.model_host.litellm_client import faults, tool_arguments
 from desktop_agent.model_host.litellm_client.sse import EventJoiner
-from desktop_agent.tools.files import diffs, edits, text_files
+from desktop_agent.tools.files import edits
 from desktop_agent.tools.shell import output, sandbox_hint
 from desktop_agent.tools.web import html_markdown
 
@@ -46,12 +46,14 @@ READING = frozenset({
 ELSEWHERE: dict[str, str] = {
     "self_check.parts": "reads only what it wrote itself",
     "tools.files.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
-    "core.diffs.line_diff": "tools.files.diffs:diff_of",
+    "core.diffs.line_diff": "engine.workspace.diffs:diff_of",
     "engine.permissions.policy": "rules of the person's own; fnmatch never goes back",
     "engine.permissions.protected_files": "patterns of the app's own; fnmatch never goes back",
     "tools.shell.proof": "fnmatch translates the app's own names; the command is engine's to parse",
-    "tools.files.walk": "what a glob or an ignore file makes of a path ends after a time",
+    "engine.workspace.ignored_files": "what an ignore file makes of a path ends after a time",
+    "model_host.demo.script": "the app's own file",
     "model_host.demo.skills": "a name of a skill, as short as its line",
+    "engine.permissions.file_rules": "rules of the person's own; fnmatch never goes back",
 }
 
 
@@ -140,11 +142,11 @@ def _diff(text: str) -> object:
 
 
 def _shown_diff(text: str) -> object:
-    return diff.diff_lines("@@ -1 +1 @@\n" + text)
+    return diff_view.diff_lines("@@ -1 +1 @@\n" + text)
 
 
 def _orders(text: str) -> object:
-    return orders.order_in(text), orders.wishes(text, (text,), ("a.py", "b/c.md"))
+    return orders.order_in(text), orders.Wishes(text, (text,), ("a.py", "b/c.md"))
 
 
 def _ends(text: str) -> object:
@@ -321,15 +323,13 @@ PARSERS: dict[str, Parser] = {
         takes_any=False,
         bounded_at=1 << 17,
     ),
-    "gui.transcript.cards.diff:diff_lines": Parser(_shown_diff, (("", "@@ -1 +1 @@\n", ""),)),
+    "gui.transcript.cards.diff_view:diff_lines": Parser(_shown_diff, (("", "@@ -1 +1 @@\n", ""),)),
     "gui.transcript.document.markdown:parse": Parser(markdown.parse, _MARKDOWN),
     "gui.transcript.document.markdown:split_open": Parser(_split, _MARKDOWN),
     "gui.transcript.state.message_items:user_items": Parser(
         _user, (("\n\n[The person picked the skill '", "' for this, but ", "]"),)
     ),
-    "gui.transcript.document.stable_blocks:sure": Parser(
-        _settled, (("", "a\n\n", ""), ("", "- a\n", ""))
-    ),
+    "gui.transcript.document.answer:sure": Parser(_settled, (("", "a\n\n", ""), ("", "- a\n", ""))),
     **{
         f"gui.transcript.document.highlighting:spans ({language})": Parser(
             _colors(language), _CODE, takes_any=False, bounded_at=1 << 15
@@ -363,7 +363,7 @@ PARSERS: dict[str, Parser] = {
         # No more than so much of the end is looked at.
         bounded_at=1 << 13,
     ),
-    "tools.files.diffs:diff_of": Parser(
+    "engine.workspace.diffs:diff_of": Parser(
         _diff,
         bounded_at=1 << 17,
         texts=(("", "a\n", ""), ("", "ab\nc\n", ""), ("", "\n", "")),
@@ -382,5 +382,5 @@ PARSERS: dict[str, Parser] = {
     "tools.shell.output:plain": Parser(
         output.plain, (("", "\x1b]", ""), ("", "a\r", ""), ("", "\x1b[0", ""))
     ),
-    "tools.files.text_files:decode": Parser(lambda text: text_files.decode(text.encode())),
+    "engine.workspace.text_files:decode": Parser(lambda text: text_files.decode(text.encode())),
 }

@@ -19,10 +19,10 @@ import pytest_asyncio
 from desktop_agent.adapters.models import host_process
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.core.faults import ModelError
-from desktop_agent.core.host_pipe import FrameBuffer, StreamStarted, frame
 from desktop_agent.core.ids import new_agent_id
 from desktop_agent.core.messages import TextPart
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
+from desktop_agent.core.pipes.host_pipe import FrameBuffer, StreamStarted, frame
 from desktop_agent.core.requests import Answer, Limits, ModelRequest
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Pace, Say, Stall, Wait

@@ -38,7 +38,13 @@ def test_a_whole_app_passes_and_every_part_has_a_line_and_nothing_is_left(tmp_pa
     assert names[:6] == [
         "resources", "skills", "sessions", "secrets", "certificates", "documents",
     ]  # fmt: skip
-    running = ["engine and host", *(each.title for each in DIALECTS), "providers", "window"]
+    running = [
+        "engine and host",
+        *(each.title for each in DIALECTS),
+        "file history",
+        "providers",
+        "window",
+    ]
     assert names[6:] == running
     assert not (tmp_path / "untouched").exists()
     assert not list(places.iterdir())

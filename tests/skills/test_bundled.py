@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import re
 import subprocess
@@ -37,6 +38,8 @@ def test_the_app_finds_them_without_a_warning_and_with_all_they_need(
     assert packages["document"] == (("python-docx", "docx"), ("markdown-it-py", "markdown_it"))
     assert packages["pdf"] == (("pypdf", "pypdf"),)
     assert packages["spreadsheet"] == (("openpyxl", "openpyxl"),)
+    for _, module in (one for named in packages.values() for one in named):
+        assert importlib.util.find_spec(module) is not None
     own = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", os.pathsep.join((own, os.environ["PATH"])))
     assert missing(one.skill for one in found) == {}

@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+from desktop_agent.adapters.child_process import ChildProcess
 from desktop_agent.adapters.models.host_environment import host_environment
 from desktop_agent.core.faults import Fault
 
-_EXIT_LIMIT_S = 2.0
 
-
-class HostProcess:
-    """Starts the host at once; raises OSError when that is impossible.
-
-    `pipe` is our end. The host ends when it is closed.
-    """
+class HostProcess(ChildProcess):
+    """Starts the host at once; raises OSError when that is impossible."""
 
     def __init__(self) -> None:
-        self.pipe, theirs = socket.socketpair()
-        try:
-            with theirs:
-                self._process = _spawn(theirs)
-        except BaseException:
-            self.pipe.close()
-            raise
+        super().__init__(socket.socketpair(), _spawn)
         self.pipe.setblocking(False)
-
-    @property
-    def pid(self) -> int:
-        """The process's id."""
-        return self._process.pid
-
-    async def ended(self) -> None:
-        """Wait for the end of the process, which is killed if it takes long."""
-        try:
-            await asyncio.to_thread(self._process.wait, _EXIT_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            await asyncio.to_thread(self._process.wait)
 
     def death(self) -> Fault:
         """Return how it ended, for the streams that ran."""
@@ -52,9 +28,7 @@ class HostProcess:
         return Fault("host_died", message, "retry", f"model host, pid {self.pid}: {how}")
 
 
-def _spawn(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    theirs.set_inheritable(True)
-    fd = theirs.fileno()
+def _spawn(fd: int) -> subprocess.Popen[bytes]:
     frozen = bool(getattr(sys, "frozen", False))
     # -P: a folder that the app was started in must not provide modules.
     program = ["--model-host"] if frozen else ["-P", "-m", "desktop_agent.model_host"]

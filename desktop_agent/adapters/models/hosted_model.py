@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncGenerator, Callable
-from typing import Any, NamedTuple
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from desktop_agent.adapters.models.answer_redaction import AnswerRedactor, redact_fault
 from desktop_agent.adapters.models.host_environment import provider_environment
 from desktop_agent.adapters.models.host_process import HostProcess
 from desktop_agent.core.faults import Fault, ModelError
-from desktop_agent.core.host_pipe import (
+from desktop_agent.core.ids import AgentId, new_call_id
+from desktop_agent.core.keys.known_keys import KEYS
+from desktop_agent.core.keys.redaction import redact
+from desktop_agent.core.messages import Message, TextPart, ThinkingPart, ToolCall
+from desktop_agent.core.models import DEMO_MODEL, ModelInfo
+from desktop_agent.core.pipes.host_pipe import (
     AgentForgotten,
     CallAnswered,
     CallFailed,
@@ -29,11 +33,7 @@ from desktop_agent.core.host_pipe import (
     ToHost,
     frame,
 )
-from desktop_agent.core.ids import AgentId
-from desktop_agent.core.keys.known_keys import KEYS
-from desktop_agent.core.messages import Message
-from desktop_agent.core.models import DEMO_MODEL, ModelInfo
-from desktop_agent.core.requests import Answer, ModelRequest, StreamItem
+from desktop_agent.core.requests import Answer, Delta, ModelRequest, Retrying, StreamItem
 
 _READ_SIZE = 256 * 1024
 _MOST_AGENTS = 256
@@ -100,7 +100,7 @@ class HostedModel:
         key = await self._key(request.model, request.api_base)
         id_ = next(self._ids)
         arrived = connection.listen(id_)
-        redactor = AnswerRedactor()
+        redactor = _AnswerRedactor()
         try:
             connection.send_request(id_, request, key)
             while True:
@@ -117,7 +117,7 @@ class HostedModel:
                     case StreamFailed(_, fault) | CallFailed(_, fault):
                         for shown in redactor.rest():
                             yield shown
-                        raise ModelError(redact_fault(fault))
+                        raise ModelError(_redact_fault(fault))
                     case CallAnswered():
                         pass
         finally:
@@ -151,9 +151,9 @@ class HostedModel:
             match await arrived.get():
                 case CallAnswered(_, value):
                     result = msgspec.msgpack.decode(value, type=_RESULTS.get(method, Any))
-                    return redact_fault(result) if isinstance(result, Fault) else result
+                    return _redact_fault(result) if isinstance(result, Fault) else result
                 case StreamFailed(_, fault) | CallFailed(_, fault):
-                    raise ModelError(redact_fault(fault))
+                    raise ModelError(_redact_fault(fault))
                 case other:
                     raise TypeError(f"a query was answered with {type(other).__name__}")
         finally:
@@ -298,3 +298,68 @@ def _same(before: tuple[Message, ...], now: tuple[Message, ...]) -> int:
             break
         count += 1
     return count
+
+
+# -- keys --------------------------------------------------------------------------------
+
+
+def _redact_fault(fault: Fault) -> Fault:
+    """Return the fault without keys in the provider's words."""
+    return msgspec.structs.replace(
+        fault, message=redact(fault.message), details=redact(fault.details)
+    )
+
+
+class _AnswerRedactor:
+    """Hides known keys in one stream. What only looks like a key is the model's to say."""
+
+    def __init__(self) -> None:
+        self._kind: Literal["text", "thinking"] = "text"
+        self._stream = KEYS.stream()
+
+    def take(self, item: StreamItem) -> Iterator[StreamItem]:
+        """Yield the item without keys; text may come with a later item."""
+        match item:
+            case Delta(kind, text):
+                if kind != self._kind:
+                    yield from self.rest()
+                    self._kind, self._stream = kind, KEYS.stream()
+                yield from self._shown(self._stream.feed(text))
+            case Answer(parts=parts):
+                yield from self.rest()
+                yield msgspec.structs.replace(item, parts=tuple(map(_part, parts)))
+            case Retrying(fault=fault):
+                yield msgspec.structs.replace(item, fault=_redact_fault(fault))
+            case _:
+                yield item
+
+    def rest(self) -> Iterator[Delta]:
+        """Yield the text that was held back: what follows it is no more of it."""
+        yield from self._shown(self._stream.finish())
+
+    def _shown(self, text: str) -> Iterator[Delta]:
+        if text:
+            yield Delta(self._kind, text)
+
+
+def _part(part: TextPart | ThinkingPart | ToolCall) -> TextPart | ThinkingPart | ToolCall:
+    match part:
+        case TextPart(text):
+            return TextPart(KEYS.hide(text))
+        case ThinkingPart(text, signature):
+            shown = KEYS.hide(text)
+            # Providers refuse thinking that is not as they signed it.
+            is_signed = shown == text and not KEYS.find(signature)
+            return ThinkingPart(shown, signature if is_signed else "", part.is_redacted)
+        case ToolCall():
+            return _call(part)
+
+
+def _call(call: ToolCall) -> ToolCall:
+    return ToolCall(
+        new_call_id() if KEYS.find(call.id) else call.id,
+        KEYS.hide(call.name),
+        KEYS.hide_all(call.arguments),
+        KEYS.hide(call.raw),
+        "" if KEYS.find(call.signature) else call.signature,
+    )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from desktop_agent.adapters.child_process import ChildProcess
 from desktop_agent.core.network.guard_pipe import new_pipe
 
-_EXIT_LIMIT_S = 2.0
 _ALLOWED = frozenset({
     "PATH", "HOME", "USER", "LANG", "LANGUAGE", "TZ", "TMPDIR",
     # The person's own way to the network; a login in it is for that proxy.
@@ -47,38 +46,14 @@ def guard_environment(source: Mapping[str, str] | None = None) -> dict[str, str]
     return kept
 
 
-class GuardProcess:
-    """Starts the guard at once; raises OSError when that is impossible.
-
-    `pipe` is our end. The guard ends when it is closed.
-    """
+class GuardProcess(ChildProcess):
+    """Starts the guard at once; raises OSError when that is impossible."""
 
     def __init__(self, program: Sequence[str]) -> None:
-        self.pipe, theirs = new_pipe()
-        try:
-            with theirs:
-                self._process = _spawn(program, theirs)
-        except BaseException:
-            self.pipe.close()
-            raise
-
-    @property
-    def pid(self) -> int:
-        """The process's id."""
-        return self._process.pid
-
-    async def ended(self) -> None:
-        """Wait for the end of the process, which is killed if it takes long."""
-        try:
-            await asyncio.to_thread(self._process.wait, _EXIT_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            await asyncio.to_thread(self._process.wait)
+        super().__init__(new_pipe(), partial(_spawn, program))
 
 
-def _spawn(program: Sequence[str], theirs: socket.socket) -> subprocess.Popen[bytes]:
-    theirs.set_inheritable(True)
-    fd = theirs.fileno()
+def _spawn(program: Sequence[str], fd: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*program, str(fd)],
         stdin=subprocess.DEVNULL,

@@ -92,7 +92,7 @@ class NetworkedSandbox:
     ) -> Enclosure:
         """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
         # First, as an enclosure has to be closed.
-        is_open = await self._open(boundary.session_id)
+        is_open = not boundary.is_offline and await self._open(boundary.session_id)
         enclosure = await self._sandbox.enclose(boundary, directory, environment)
         return ProxiedEnclosure(enclosure, boundary.call_id) if is_open else enclosure
 

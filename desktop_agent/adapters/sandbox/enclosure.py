@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import json
 import os
+import stat
 from collections.abc import Callable, Mapping
 
 from desktop_agent.adapters.sandbox.layout import Plan
 from desktop_agent.adapters.sandbox.visible import WITHOUT
+from desktop_agent.core.tool import ToolError
 
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
@@ -18,6 +20,8 @@ _NAMESPACES = (
 # Real root may write to these in any namespace.
 _OF_ROOT = ("sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr")
 _LARGEST_STATUS = 8192
+# A process may have 1,024; the first ones are the folders worked in, and what lies high in them.
+_MOST_HELD = 200
 
 
 class CommandEnclosure:
@@ -29,8 +33,12 @@ class CommandEnclosure:
         rules: bytes,
         plan: Plan,
         at_end: Callable[[], tuple[str, ...]],
+        *,
+        holds_open: bool,
     ) -> None:
+        """`holds_open` tells that this bubblewrap mounts what is open, whatever its path."""
         self._plan = plan
+        self._holds_open = holds_open
         self._at_end = at_end
         self._status = -1
         self._theirs: tuple[int, ...] = ()
@@ -97,14 +105,26 @@ class CommandEnclosure:
         self._theirs = (*self._theirs, descriptor)
         return str(descriptor)
 
+    def _hold(self, path: str) -> str:
+        """Open what the plan found at a path: something that runs may put a link there."""
+        if not self._holds_open or len(self._theirs) >= _MOST_HELD:
+            return ""
+        number = self._give(os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
+        is_link = stat.S_ISLNK(os.fstat(int(number)).st_mode)
+        if is_link or os.readlink(f"/proc/self/fd/{number}") != path:  # noqa: PTH115
+            raise ToolError(f"'{path}' was replaced while the command was prepared; call again.")
+        return number
+
     def _arguments(self, rules: bytes) -> list[str]:
         plan = self._plan
         words = ["--die-with-parent", "--new-session", *_NAMESPACES, "--ro-bind", "/", "/"]
         words += ["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+        if plan.is_offline:
+            words.append("--unshare-net")
         if os.geteuid() == 0:
             for path in (f"/proc/{name}" for name in _OF_ROOT):
                 words += ["--ro-bind-try", path, path]
-        words += plan.mounts.words()
+        words += plan.mounts.words(self._hold)
         for target, source in plan.copied.items():
             words += ["--file", self._give(os.open(source, os.O_RDONLY | os.O_CLOEXEC)), target]
         for name in WITHOUT:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from desktop_agent.core.tool import ToolError
 
+# Where the system keeps its programs: never in a folder of the person's.
+PROGRAMS = "/usr/bin:/bin:/usr/local/bin:/usr/sbin:/run/current-system/sw/bin"
 _LARGEST_STATUS = 4096
 _EXIT_S = 2.0
 
@@ -91,7 +93,7 @@ def _spawn(bwrap: str, status: int) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd="/",
-        env={"PATH": os.environ.get("PATH", os.defpath)},
+        env={"PATH": PROGRAMS},
         pass_fds=(status,),
         start_new_session=True,
     )

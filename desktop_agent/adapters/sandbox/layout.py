@@ -32,6 +32,7 @@ _SYSTEM = ("/dev", "/proc", "/sys")
 _SHARED_MEMORY = "/dev/shm"
 _HIDDEN = ("/run", _SHARED_MEMORY)
 _TEMPORARY = ("/tmp", "/var/tmp")
+_GRAPHICS = ("dri", "kfd", "nvidia*", "dxg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class Places:
 class Plan:
     """What one command sees, what is set in its environment, and how git's places were before.
 
-    `copied` are files of ours, by the path that a copy of each is made at.
+    `copied` are files of ours, by the path that a copy of each is made at. `is_offline` leaves it
+    no network.
     """
 
     mounts: Mounts
@@ -54,6 +56,7 @@ class Plan:
     directory: str
     environment: dict[str, str]
     before: Before
+    is_offline: bool = False
 
 
 class Layout:
@@ -77,7 +80,9 @@ class Layout:
         for path in _TEMPORARY:
             mounts.open(path, str(places.temporary))
         roots = (*boundary.write_roots, *boundary.read_roots)
-        homes = Homes(environment, roots)
+        if boundary.options.has_gpu:
+            _open_graphics(mounts)
+        homes = Homes(environment, roots, boundary.options.hidden)
         homes.hide(mounts)
         homes.show_programs(mounts)
         more = homes.add_caches(mounts, places.caches)
@@ -88,11 +93,13 @@ class Layout:
         changing = boundary.write_roots if boundary.is_changing else ()
         before = {root: self.find(root) for root in changing}
         git = _protect(mounts, boundary, directory, before)
+        _refuse(mounts, boundary)
         hide_sockets(mounts)
         with self._lock:
             self._pipes.hide(mounts)
         more["TMPDIR"] = "/tmp"
-        return Plan(mounts, copied, directory, more, remember(before, git))
+        kept = remember(before, git)
+        return Plan(mounts, copied, directory, more, kept, boundary.is_offline)
 
     def set_aside(self, plan: Plan) -> tuple[str, ...]:
         """Put right what a command left that has ended; return a line for each thing."""
@@ -149,6 +156,12 @@ def _protect(
     return result
 
 
+def _open_graphics(mounts: Mounts) -> None:
+    for name in _GRAPHICS:
+        for path in Path("/dev").glob(name):
+            mounts.open_device(str(path))
+
+
 def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
     """Hide the app's own places, where they are not hidden by what they lie in."""
     roots = (*boundary.write_roots, *boundary.read_roots)
@@ -161,6 +174,14 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
         for path in map(str, Path(begins.parent).glob(f"{escape(begins.name)}*")):
             if not mounts.is_hidden(path):
                 mounts.hide(os.path.realpath(path))
+
+
+def _refuse(mounts: Mounts, boundary: Boundary) -> None:
+    """Keep the command from what rules refuse, and from changing the app itself."""
+    for path in (*boundary.own.program, *boundary.unwritable):
+        mounts.refuse_writing(path)
+    for path in boundary.unreadable:
+        mounts.refuse_reading(path)
 
 
 def _require(boundary: Boundary, directory: str) -> None:

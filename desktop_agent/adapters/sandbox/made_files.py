@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 from desktop_agent.adapters.files.private_file import write_private
+from desktop_agent.adapters.sandbox.keeper import PROGRAMS
 from desktop_agent.adapters.sandbox.small_file import read_small
 from desktop_agent.core.keys.redaction import is_secret_name, redact
 
@@ -60,19 +62,28 @@ class MadeFiles:
         stamps = tuple(_stamp(Path(home, name)) for name in _GIT_SOURCES)
         key = (home, root, stamps)
         if key not in self._git:
-            self._git[key] = _written(_git_says(home, root)) if any(stamps) else b""
+            try:
+                self._git[key] = _written(_git_says(home, root)) if any(stamps) else b""
+            except subprocess.TimeoutExpired:
+                return b""  # a busy machine: the next command asks again
         return self._git[key]
 
 
 def _git_says(home: str, root: str) -> list[tuple[str, str]]:
-    """Ask git, which follows includes; nothing when there is no git, or it doesn't like them."""
-    words = ["git", "-C", root, "config", "--global", "--includes", "-z", "--list"]
+    """Ask git, which follows includes; nothing when there is no git, or it doesn't like them.
+
+    Raises TimeoutExpired.
+    """
+    program = shutil.which("git", path=PROGRAMS)
+    if program is None:
+        return []
+    words = [program, "-C", root, "config", "--global", "--includes", "-z", "--list"]
     environment = {"HOME": home, "PATH": os.environ.get("PATH", os.defpath)}
     try:
         done = subprocess.run(
             words, env=environment, capture_output=True, check=False, timeout=_GIT_S
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return []
     pairs = (entry.partition("\n") for entry in done.stdout.decode(errors="replace").split("\0"))
     return [(name, value) for name, _, value in pairs if _GIT_KEYS.fullmatch(name.lower())]

@@ -8,31 +8,41 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Literal
 
-Kind = Literal["read", "write", "empty", "none"]
+Kind = Literal["read", "write", "device", "empty", "none"]
+# Opens what is at a path now, for bubblewrap to mount that and nothing else; returns the
+# descriptor's number, or nothing where that is not possible.
+Hold = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
     """A place (`target`), and what is there.
 
-    `read` and `write` show `source`, `empty` is a fresh folder, `none` a file that holds nothing
-    and answers nothing.
+    `read` and `write` show `source`, `device` what the system has, `empty` is a fresh folder,
+    `none` a file that holds nothing and answers nothing.
     """
 
     target: str
     kind: Kind
     source: str = ""
 
-    def words(self) -> tuple[str, ...]:
+    def words(self, hold: Hold) -> tuple[str, ...]:
         """Return the arguments for bubblewrap."""
         if self.kind == "empty":
             return ("--tmpfs", self.target)
-        source = "/dev/null" if self.kind == "none" else self.source or self.target
-        return ("--bind" if self.kind == "write" else "--ro-bind", source, self.target)
+        if self.kind == "device":
+            return ("--dev-bind", self.target, self.target)
+        bind = "--bind" if self.kind == "write" else "--ro-bind"
+        if self.kind == "none" or self.source:
+            return (bind, self.source or "/dev/null", self.target)
+        if descriptor := hold(self.target):
+            return (f"{bind}-fd", descriptor, self.target)
+        return (bind, self.target, self.target)
 
 
 class Mounts:
@@ -52,10 +62,34 @@ class Mounts:
         """Make a place writable; `source` when something else is to be written there."""
         self._places[target] = Mount(target, "write", source)
 
+    def open_device(self, target: str) -> None:
+        """Give a device, or a folder of them."""
+        self._places[target] = Mount(target, "device")
+
     def hide(self, target: str) -> None:
         """Put something empty over a folder, or over a file, whatever kind of file."""
         is_folder = os.path.isdir(target)  # noqa: PTH112 - it never raises
         self._places[target] = Mount(target, "empty" if is_folder else "none")
+
+    def refuse_writing(self, path: str) -> None:
+        """Make what the person has at a path, and below it, read-only in every place."""
+        if not self.is_writable(path):
+            return
+        self.show(path)
+        for place in list(self._places.values()):
+            if place.kind == "write" and not place.source and is_in(place.target, path):
+                self.show(place.target)
+        # A folder on the way that is a mount can't be moved away and replaced.
+        for step in map(str, PurePath(path).parents):
+            if not self.is_writable(step):
+                return
+            self._places.setdefault(step, Mount(step, "write"))
+
+    def refuse_reading(self, path: str) -> None:
+        """Hide what is at a path, in every place."""
+        if os.path.lexists(path) and not self.is_hidden(path):
+            self._places = {p: at for p, at in self._places.items() if not is_in(p, path)}
+            self.hide(path)
 
     def at(self, path: str) -> Mount | None:
         """Return the place that decides about a path, None where the system's own tree is."""
@@ -80,14 +114,22 @@ class Mounts:
         place = self.at(path)
         return place is not None and place.kind == "write" and not place.source
 
-    def words(self) -> list[str]:
+    def shown(self) -> tuple[str, ...]:
+        """Return the places that are readable, without those in others of them, by name."""
+        found: list[str] = []
+        for path in sorted(place.target for place in self._places.values() if place.kind == "read"):
+            if not any(is_in(path, folder) for folder in found):
+                found.append(path)
+        return tuple(found)
+
+    def words(self, hold: Hold) -> list[str]:
         """Return the arguments, parents before what is in them.
 
         A place that is not there is left out, unless it is made in a folder that is ours:
         bubblewrap would create it in the person's.
         """
         ordered = sorted(self._places.values(), key=lambda mount: mount.target.count("/"))
-        return [word for mount in ordered if self._is_there(mount) for word in mount.words()]
+        return [word for mount in ordered if self._is_there(mount) for word in mount.words(hold)]
 
     def _is_there(self, mount: Mount) -> bool:
         if mount.kind in ("read", "write") and not _exists(mount.source or mount.target):

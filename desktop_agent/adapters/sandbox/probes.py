@@ -25,6 +25,7 @@ from typing import Any
 from desktop_agent.adapters.sandbox import probe_program
 from desktop_agent.adapters.sandbox.enclosure import CommandEnclosure
 from desktop_agent.adapters.sandbox.keeper import Keeper
+from desktop_agent.adapters.sandbox.private_caches import PrivateCaches
 from desktop_agent.adapters.sandbox.visible import app_places, hidden_entries
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Probe
@@ -88,10 +89,11 @@ def _judged(outside: dict[str, Any], inside: dict[str, Any]) -> tuple[Probe, ...
             found.append(Probe(name, held=False, words=told))
         else:
             held = not inside[name][0]
-            found.append(Probe(name, held=held, words="" if held else words))
+            told = words.replace("commands can ", "commands can't ") if held else words
+            found.append(Probe(name, held=held, words=told))
     for name, words in _WORK.items():
         works = inside[name][0]
-        told = "" if works else f"{words}: {inside[name][1]}"
+        told = words.replace("can't", "can") if works else f"{words}: {inside[name][1]}"
         found.append(Probe(name, held=works, words=told))
     return tuple(found)
 
@@ -114,9 +116,11 @@ def _staged(folder: Path) -> Iterator[_Stage]:
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder / "tmp" / session, ignore_errors=True)
         stack.callback(shutil.rmtree, top, ignore_errors=True)
+        caches = PrivateCaches(folder / "caches")
         work, shown, hidden = (top / name for name in ("work", "shown", "hidden"))
         for path in (work / ".git", shown, hidden):
             path.mkdir(parents=True)
+        stack.callback(shutil.rmtree, caches.make(str(work)), ignore_errors=True)
         (work / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         for path in (shown / "canary", hidden / "canary"):
             path.write_text("canary")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import platform
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from pathlib import Path
 
 from desktop_agent.adapters.sandbox import probes, seccomp
 from desktop_agent.adapters.sandbox.enclosure import CommandEnclosure
-from desktop_agent.adapters.sandbox.keeper import Keeper
+from desktop_agent.adapters.sandbox.keeper import PROGRAMS, Keeper
 from desktop_agent.adapters.sandbox.layout import Layout, Places
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
+from desktop_agent.adapters.sandbox.private_caches import PrivateCaches
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure, Fix, SandboxState
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.permissions.protected_files import is_protected
 
-_PROGRAMS = "/usr/bin:/bin:/usr/local/bin:/usr/sbin:/run/current-system/sw/bin"
 _OTHER_SYSTEMS = {"darwin": "macOS", "win32": "Windows"}
 _INSTALL = (
     ("apt-get", "sudo apt install bubblewrap"),
@@ -49,13 +49,24 @@ class Programs:
     @staticmethod
     def find() -> Programs:
         """Look where the system keeps its programs, never in a folder of the person's."""
-        found = (shutil.which(name, path=_PROGRAMS) or "" for name in ("bwrap", "nsenter"))
+        found = (shutil.which(name, path=PROGRAMS) or "" for name in ("bwrap", "nsenter"))
         return Programs(*found)
+
+    def hold_open(self) -> bool:
+        """Whether bubblewrap mounts open files (0.10, and earlier ones that were mended)."""
+        words = [self.bwrap, "--help"]
+        told = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        return b"--ro-bind-fd" in told.stdout + told.stderr
 
     def identity(self) -> tuple[int, ...]:
         """Return what changes when a program is replaced; raises OSError without it."""
         states = [Path(path).stat() for path in (self.bwrap, self.nsenter)]
         return tuple(n for s in states for n in (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns))
+
+
+def caches_in(data_dir: Path) -> Path:
+    """Return the folder of the private caches."""
+    return data_dir / "sandbox" / "caches"
 
 
 class _Session:
@@ -84,10 +95,12 @@ class BubblewrapSandbox:
         self._folder = data_dir / "sandbox"
         self._programs = programs or Programs.find()
         self._filter = seccomp.program(machine or platform.machine())
+        self._caches = PrivateCaches(caches_in(data_dir))
         self._layout = Layout(protects, MadeFiles(self._folder / "made"))
         self._sessions: dict[SessionId, _Session] = {}
         self._state = SandboxState()
         self._checked: tuple[int, ...] = ()
+        self._holds_open = False
         self._checking = asyncio.Lock()
 
     @property
@@ -160,16 +173,19 @@ class BubblewrapSandbox:
         plan = self._layout.plan(boundary, directory, environment, places)
         assert self._filter is not None
         start = (*keeper.words, self._programs.bwrap)
-        return CommandEnclosure(start, self._filter, plan, lambda: self._layout.set_aside(plan))
+        return CommandEnclosure(
+            start,
+            self._filter,
+            plan,
+            lambda: self._layout.set_aside(plan),
+            holds_open=self._holds_open,
+        )
 
     def _places(self, boundary: Boundary) -> Places:
         root = (*boundary.write_roots, *boundary.read_roots, "")[0]
-        name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
         temporary = self._temporary(boundary.session_id)
-        places = Places(temporary, self._folder / "caches" / name)
-        for folder in (places.temporary, places.caches):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return places
+        temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Places(temporary, self._caches.make(root))
 
     def _temporary(self, session_id: SessionId) -> Path:
         return self._folder / "tmp" / session_id
@@ -189,6 +205,7 @@ class BubblewrapSandbox:
             return missing
         try:
             self._checked = self._programs.identity()
+            self._holds_open = await asyncio.to_thread(self._programs.hold_open)
             results = await probes.run(self._prepare, self._new_keeper, self._folder)
         except (OSError, ToolError) as error:
             return _refused(str(error))
@@ -220,7 +237,7 @@ def _state(reason: str, fix: Fix, remedy: str) -> SandboxState:
 
 def _install_words(package: str) -> str:
     for program, words in _INSTALL:
-        if shutil.which(program, path=f"{_PROGRAMS}:/sbin"):
+        if shutil.which(program, path=f"{PROGRAMS}:/sbin"):
             return f"Run: {words.replace('bubblewrap', package)}"
     return f"Install the package {package}."
 

@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from desktop_agent.adapters.sandbox import git_places, git_settings
 from desktop_agent.adapters.sandbox.folder_walk import Found, identity
-from desktop_agent.engine.workspace.safe_open import open_beneath
+from desktop_agent.engine.workspace.safe_open import open_beneath, open_root
 
 _SUFFIX = ".set-aside"
 _MOST_MODULES = 400
@@ -104,7 +104,7 @@ def _root_of(path: str, roots: dict[str, Found]) -> str:
 def _rename(root: str, path: str) -> str:
     """Rename below a root, through no link that something left running could put in the way."""
     folder, name = os.path.split(path)
-    top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    top = open_root(root)
     try:
         relative = os.path.relpath(folder, root)
         where = open_beneath(top, relative, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -60,16 +60,25 @@ def homes(environment: Mapping[str, str]) -> tuple[str, ...]:
 class Homes:
     """Applies the rules for homes to the places of one command."""
 
-    def __init__(self, environment: Mapping[str, str], roots: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        roots: tuple[str, ...],
+        hidden: tuple[str, ...] = (),
+    ) -> None:
+        """`hidden` are places that the person doesn't show, wherever they are named."""
         self.paths = homes(environment)
         self._environment = environment
         self._roots = roots
+        self._hidden = hidden
 
     def hide(self, mounts: Mounts) -> None:
         """Hide homes, then show their toolchains."""
         for home in self.paths:
             mounts.hide(home)
         for path in (*self._toolchains(), *self._named(), *self._interpreters()):
+            if self._is_kept_back(path):
+                continue
             real = os.path.realpath(path)
             if mounts.is_hidden(real) and self.may_show(real):
                 mounts.show(real)
@@ -87,6 +96,8 @@ class Homes:
             path = PurePath(os.path.normpath(entry))
             place = str(path.parent if path.name == "bin" else path)
             real = os.path.realpath(place)
+            if self._is_kept_back(place):
+                continue
             if place != real and self.may_show(real) and not mounts.is_hidden(real):
                 mounts.show(place, real)
 
@@ -145,10 +156,13 @@ class Homes:
                     mounts.hide(os.path.realpath(path))
 
     def may_show(self, path: str) -> bool:
-        """Whether a place is neither a home as a whole nor something secret in it."""
-        if path == "/" or not os.path.lexists(path):
+        """Whether a place is neither a home as a whole, nor secret in it, nor hidden."""
+        if path == "/" or not os.path.lexists(path) or self._is_kept_back(path):
             return False
         return not any(is_in(home, path) or _is_secret(path, home) for home in self.paths)
+
+    def _is_kept_back(self, path: str) -> bool:
+        return any(is_in(path, place) for place in self._hidden)
 
     def _toolchains(self) -> Iterator[str]:
         for home in self.paths:
@@ -177,12 +191,15 @@ def hidden_entries(shown: tuple[str, ...]) -> list[str]:
     """Return what lies in homes and no command may see; `shown` is seen for other reasons."""
     seen = {name.partition("/")[0] for name in (*_TOOLCHAINS, *_CACHES, *_MADE)}
     found: list[str] = []
+    seen_through_links: list[str] = []
     for home in homes(os.environ):
+        seen_through_links += [os.path.realpath(f"{home}/{name}") for name in _TOOLCHAINS]
         with contextlib.suppress(OSError):
             found += [f"{home}/{name}" for name in os.listdir(home) if name not in seen]  # noqa: PTH208
         found += [f"{home}/{name}" for name in HOME_SECRETS]
     # They are all one argument of a program.
-    hidden = [path for path in found if not any(is_in(place, path) for place in shown)]
+    apart = (*shown, *seen_through_links)
+    hidden = [path for path in found if not any(is_in(place, path) for place in apart)]
     return hidden[-_MOST_ENTRIES:]
 
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.adapters.skills import origins as skill_origins
 from desktop_agent.adapters.skills.diff import compare, digest_of
 from desktop_agent.adapters.skills.fetch.fetch import Fetcher, Kept, disk_error_text, to_the_end
 from desktop_agent.adapters.skills.fetch.found import CLASH, directory_name, text_of
@@ -21,7 +20,7 @@ from desktop_agent.adapters.skills.install_folder import (
     installed,
     shelf_of,
 )
-from desktop_agent.adapters.skills.origins import Origin
+from desktop_agent.adapters.skills.state import Origin, read_origins, record_origins
 from desktop_agent.core.skill_install import (
     Fetched,
     FoundSkill,
@@ -187,7 +186,7 @@ class SkillLibrary:
         """Fetch an installed skill again; None when it is the same. Raises SkillLibraryError."""
         path = await asyncio.to_thread(entry_of, directory)
         shelf_of(path, self._mine)
-        origin = skill_origins.origins(self._config_dir).get(str(path))
+        origin = read_origins(self._config_dir).get(str(path))
         if origin is None:
             raise SkillLibraryError(_NOT_INSTALLED)
         kept = await self._fetcher.fetch(origin.source, dict, only=origin.folder)
@@ -239,7 +238,7 @@ class SkillLibrary:
         return kept
 
     async def _remove(self, shelf: InstallFolder, path: Path) -> str:
-        origin = skill_origins.origins(self._config_dir).get(str(path))
+        origin = read_origins(self._config_dir).get(str(path))
         with _disk_errors():
             kept = await asyncio.to_thread(shelf.take, path)
         self._taken[kept.name] = _Taken(shelf, kept, path, origin)
@@ -298,7 +297,7 @@ class SkillLibrary:
         """Note where skills came from. Without that they still work, so it is no failure."""
 
         def write() -> None:
-            skill_origins.record(self._config_dir, origins())
+            record_origins(self._config_dir, origins())
 
         try:
             await asyncio.to_thread(write)

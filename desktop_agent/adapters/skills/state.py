@@ -1,14 +1,14 @@
-"""What is kept about skills between runs: switches and uses; and which folders are trusted.
+"""What is kept about skills between runs: switches, uses, where they came from; trusted folders.
 
-Two files in the settings' folder, `skills.json` and `trust.json`. A folder never says anything
-about itself here: what it brings is trusted by its digests, which only the user adds.
+Three files beside the settings: `skills.json`, `trust.json`, `skill_origins.json`. A folder never
+says anything about itself here: what it brings is trusted by its digests, which only the user adds.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,10 +16,24 @@ import msgspec
 
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
 from desktop_agent.adapters.files.private_file import damaged_name, write_private
-from desktop_agent.adapters.skills import origins
 from desktop_agent.engine.skills.trust import TrustRecord
 
 _log = logging.getLogger(__name__)
+
+_ORIGINS_FILE = "skill_origins.json"
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """`source` can be fetched again; `folder` is the skill's place in there.
+
+    `commit` is empty unless it is a git repository. `digest` is over the files as they were
+    installed: it tells what the user changed since.
+    """
+
+    source: str
+    commit: str = ""
+    folder: str = ""
+    digest: str = ""
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -47,7 +61,7 @@ _Record = TypeVar("_Record", bound=msgspec.Struct)
 
 
 class SkillState:
-    """The two files. May be called on any thread; every change is on disk when it returns.
+    """What is known. May be called on any thread; every change is on disk when it returns.
 
     A change reads the file first, so that another copy of the app loses nothing by it.
     """
@@ -55,8 +69,8 @@ class SkillState:
     def __init__(self, config_dir: Path) -> None:
         self._skills_file = config_dir / "skills.json"
         self._trust_file = config_dir / "trust.json"
-        self._origins_file = config_dir / origins.ORIGINS_FILE
-        self._origins: dict[str, origins.Origin] = {}
+        self._origins_file = config_dir / _ORIGINS_FILE
+        self._origins: dict[str, Origin] = {}
         self._origins_mark = (0, 0)
         self._guard = threading.RLock()
         self._skills: _Kept | None = None
@@ -109,13 +123,13 @@ class SkillState:
         """Return the digest of what the user installed there; empty for anything else."""
         return self._origin_of(directory).digest
 
-    def _origin_of(self, directory: str) -> origins.Origin:
+    def _origin_of(self, directory: str) -> Origin:
         with self._guard:
             mark = _mark(self._origins_file)
             if mark != self._origins_mark:
-                self._origins = origins.origins(self._origins_file.parent)
+                self._origins = read_origins(self._origins_file.parent)
                 self._origins_mark = mark
-            return self._origins.get(directory, origins.Origin(""))
+            return self._origins.get(directory, Origin(""))
 
     def _kept(self) -> _Kept:
         with self._guard:
@@ -182,3 +196,45 @@ def _load(path: Path, kind: type[_Record]) -> _Record:
 
 def _save(path: Path, kept: msgspec.Struct) -> None:
     write_private(path, msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
+
+
+# -- origins -----------------------------------------------------------------------------
+
+
+def read_origins(config_dir: Path) -> dict[str, Origin]:
+    """Return the origins by the real directory of the installed skill."""
+    path = config_dir / _ORIGINS_FILE
+    try:
+        body = path.read_bytes()
+        try:
+            return msgspec.json.decode(body, type=dict[str, Origin])
+        except msgspec.ValidationError:
+            raw = msgspec.json.decode(body)  # one by one, then
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        _log.error("the origins of skills can't be read: %s", error)
+        return {}
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        kept = damaged_name(path)
+        path.replace(kept)
+        _log.error("the origins of skills were damaged (%s); they are kept as %s", error, kept)
+        return {}
+    found: dict[str, Origin] = {}
+    for directory, fields in raw.items() if isinstance(raw, dict) else ():
+        try:
+            found[directory] = convert_leniently(fields, Origin)[0]
+        except msgspec.ValidationError:
+            _log.warning("the origin of %s was damaged and is forgotten", directory)
+    return found
+
+
+def record_origins(config_dir: Path, changes: Mapping[Path, Origin | None]) -> None:
+    """Note where skills came from, or with None that they are gone. Raises OSError."""
+    known = read_origins(config_dir)
+    for directory, origin in changes.items():
+        known.pop(str(directory), None)
+        if origin is not None:
+            known[str(directory)] = origin
+    body = msgspec.json.format(msgspec.json.encode(known), indent=2)
+    write_private(config_dir / _ORIGINS_FILE, body + b"\n")

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from desktop_agent.core.parts.values import Value
 
+# Reasons to ask that say no more than what a card says of the containment itself.
+LEAVES = "It would run outside the sandbox."
+MAY_CHANGE = "It may change files in the folder."
+
 
 class Containment(Value, frozen=True):
     """What the sandbox lets one command do, where there is a sandbox that holds.

@@ -42,4 +42,14 @@ class CutShort(Value, frozen=True):
     """A stop or a crash came between the call and its result, or it never began."""
 
 
-Facts = Started | Waited | ListShown | Refused | CutShort | PickedSkill
+class FailedInside(Value, frozen=True):
+    """A command ended with an error in the sandbox; nothing says that the sandbox was the cause.
+
+    `fingerprint` is that of its preview: of the command, its folder and how it was started.
+    """
+
+    command: str
+    fingerprint: str
+
+
+Facts = Started | Waited | ListShown | Refused | CutShort | FailedInside | PickedSkill

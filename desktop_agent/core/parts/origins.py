@@ -61,6 +61,10 @@ class AppNotice(Value, frozen=True):
     """The app's own words."""
 
 
+class FilesUndone(Value, frozen=True):
+    """The user has undone, or redone, changes to files."""
+
+
 class AskedAside(Value, frozen=True):
     """A question beside the work, of which nothing stays in the history."""
 
@@ -116,6 +120,7 @@ Origin = (
     | ChildQuestion
     | ToldChild
     | AppNotice
+    | FilesUndone
     | AskedAside
     | TaskEdits
     | TaskListShown

@@ -26,7 +26,7 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.faults import Fault, ModelError
-from desktop_agent.core.ids import AgentId, new_note_id
+from desktop_agent.core.ids import AgentId, MessageId, new_note_id
 from desktop_agent.core.messages import Message, ToolCall, close_open_calls, open_calls, owes_reply
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Answer, ModelRequest
@@ -40,9 +40,9 @@ from desktop_agent.engine.agent.inbox import Inbox
 from desktop_agent.engine.agent.lifecycle import Lifecycle, Phase, status_of
 from desktop_agent.engine.agent.outcome import StepLimitReached, outcome_of
 from desktop_agent.engine.agent.pause import PauseControl
+from desktop_agent.engine.agent.prompt import request_for
 from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.agent.repeated_calls import RecentCalls
-from desktop_agent.engine.agent.request import request_for
 from desktop_agent.engine.agent.services import AgentSetup
 from desktop_agent.engine.agent.tool_batch import (
     CUT_OFF,
@@ -150,6 +150,12 @@ class Agent:
     def replace_history(self, history: list[Message]) -> None:
         """Go on with a history that is on disk: compacted, or brought back."""
         self._history = history
+
+    @property
+    def user_messages(self) -> tuple[MessageId, ...]:
+        """The messages in its history that the user wrote, oldest first."""
+        said = (message for message in self._history if message.role == "user")
+        return tuple(message.id for message in said if message.sender == "user")
 
     def status(self) -> tuple[AgentStatus, str]:
         """Return how it stands by itself, and what it does; the tree knows more of idle ones."""

@@ -37,7 +37,7 @@ from desktop_agent.core.tool import (
     ToolError,
 )
 from desktop_agent.core.tool import ToolOutput as Output
-from desktop_agent.core.workspace import CallWorkspace, OwnPlaces, Workspace
+from desktop_agent.core.workspace import CallWorkspace, Workspace
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
@@ -45,9 +45,11 @@ from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.host_requests import HostRequests
+from desktop_agent.engine.permissions.outside_permits import OutsidePermits
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
 from desktop_agent.engine.tasks.task_list import TaskList
+from desktop_agent.engine.undo.kept_calls import Call, KeptCalls
 from desktop_agent.engine.workspace.output_files import OutputFiles
 
 _log = logging.getLogger(__name__)
@@ -127,13 +129,17 @@ class _Denied(Exception):
 
 @dataclass(slots=True)
 class _Prepared:
-    """A call that was checked: parsed arguments and the effect they will have."""
+    """A call that was checked: parsed arguments and the effect they will have.
+
+    `restorable` is what of its deletions an undo could bring back.
+    """
 
     call: ToolCall
     tool: Tool
     arguments: Any
     preview: Preview
     remark: str = ""
+    restorable: frozenset[str] = frozenset()
 
 
 class Unsaved(StoreError):
@@ -165,10 +171,10 @@ class Dispatch:
         report_failure: Callable[[EngineFailed], None],
         outputs: OutputFiles,
         steering: object,
-        own: OwnPlaces,
         confinement: Confinement,
+        kept: KeptCalls,
     ) -> None:
-        """`steering` is what the tools of delegation work with; `own` are the app's own files."""
+        """`steering` is what the tools of delegation work with."""
         self._tools = tools
         self._approvals = approvals
         self._questions = questions
@@ -177,8 +183,10 @@ class Dispatch:
         self._sandbox = confinement.sandbox
         self._is_machine_sandbox = confinement.is_machine
         self.hosts = HostRequests(approvals)
+        self.permits = OutsidePermits()
         self._steering = steering
-        self._own = own
+        self._own = confinement.own
+        self._kept = kept
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -228,14 +236,24 @@ class Dispatch:
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
         with caller.busy("running", doing), self._as_command(prepared, caller):
-            async with asyncio.timeout(prepared.tool.timeout_s):
-                try:
-                    output = await prepared.tool.run(prepared.arguments, context)
-                except StoreError as error:  # what it wanted to write did not happen
-                    raise ToolError(str(error)) from error
+            output = await self._run_kept(prepared, context, caller)
         if prepared.remark:
             output = replace(output, text=f"{prepared.remark}\n\n{output.text}")
         return output
+
+    async def _run_kept(self, prepared: _Prepared, context: ToolContext, caller: Caller) -> Output:
+        """Run it; what it changes in files is kept."""
+        call = Call(prepared.tool, prepared.preview, prepared.call, context.workspace)
+        async with (
+            self._kept.around(call, caller) as changes,
+            asyncio.timeout(prepared.tool.timeout_s),
+        ):
+            try:
+                return await prepared.tool.run(
+                    prepared.arguments, replace(context, changes=changes)
+                )
+            except StoreError as error:  # what it wanted to write did not happen
+                raise ToolError(str(error)) from error
 
     def _as_command(self, prepared: _Prepared, caller: Caller) -> AbstractContextManager[None]:
         command = prepared.preview.command
@@ -253,7 +271,9 @@ class Dispatch:
                 f"invalid tool input: the arguments are not a JSON object: {call.raw[:200]}"
             )
         arguments = tool.parse(call.arguments)
-        return _Prepared(call, tool, arguments, await self._preview(tool, arguments, call, caller))
+        preview = await self._preview(tool, arguments, call, caller)
+        restorable = await self._kept.restorable(preview, caller.session)
+        return _Prepared(call, tool, arguments, preview, restorable=restorable)
 
     async def _preview(self, tool: Tool, arguments: Any, call: ToolCall, caller: Caller) -> Preview:
         if tool.preview is None:
@@ -268,6 +288,8 @@ class Dispatch:
         match policy.verdict(prepared.tool, prepared.preview, situation):
             case policy.Allowed(rules):
                 self._approvals.note_use(*rules)
+                if policy.leaves(prepared.preview):
+                    self.permits.use(caller.id, prepared.preview.fingerprint)
                 return prepared
             case policy.Refused(reason, by, rules):
                 self._approvals.note_use(*rules)
@@ -283,6 +305,8 @@ class Dispatch:
             workspace=caller.session.info.workspace,
             is_repeated=caller.is_repeated(prepared.call),
             is_machine_sandbox=self._is_machine_sandbox or caller.scope.is_machine_sandbox,
+            is_let_out=self.permits.has(caller.id, prepared.preview.fingerprint),
+            restorable=prepared.restorable,
         )
 
     async def _ask(self, prepared: _Prepared, reason: str, caller: Caller) -> _Prepared:
@@ -349,16 +373,6 @@ class Dispatch:
         return prepared
 
     def _context(self, call: ToolCall, caller: Caller) -> ToolContext:
-        room = _LIVE_OUTPUT_LIMIT
-
-        def report(text: str) -> None:
-            nonlocal room
-            if room > 0 and text:
-                shown = text[:room]
-                room -= len(shown)
-                # For the eye: a disk that refuses must not end a command in its middle.
-                caller.session.conclude(ToolOutput(caller.id, call.id, shown))
-
         async def ask_user(question: str, options: tuple[str, ...]) -> str:
             with caller.busy("waiting_answer", "asking you"):
                 asked = Question(
@@ -366,11 +380,12 @@ class Dispatch:
                 )
                 return await self._questions.ask(asked, caller.session)
 
+        info = caller.session.info
         return ToolContext(
             agent_id=caller.id,
             call_id=call.id,
             workspace=self._workspace(call, caller),
-            report=report,
+            report=_reporter(call, caller),
             ask_user=ask_user,
             files=caller.files,
             outputs=self._outputs.of(caller.session.info.id),
@@ -383,7 +398,10 @@ class Dispatch:
             own=self._own,
             session_id=caller.session.info.id,
             sandbox=self._sandbox,
+            sandbox_options=caller.settings().sandbox,
             waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
+            refusals=policy.refusing(self._approvals.rules_for(info.id), info.workspace),
+            is_offline=caller.scope.mode == "look",
         )
 
     def _workspace(self, call: ToolCall, caller: Caller) -> Workspace:
@@ -403,6 +421,21 @@ class Dispatch:
         return ToolResult(
             call.id, f"Error: {call.name} failed unexpectedly ({type(error).__name__}).", True
         )
+
+
+def _reporter(call: ToolCall, caller: Caller) -> Callable[[str], None]:
+    """Return what shows live output of a call to the user, as much as there is room for."""
+    room = _LIVE_OUTPUT_LIMIT
+
+    def report(text: str) -> None:
+        nonlocal room
+        if room > 0 and text:
+            shown = text[:room]
+            room -= len(shown)
+            # For the eye: a disk that refuses must not end a command in its middle.
+            caller.session.conclude(ToolOutput(caller.id, call.id, shown))
+
+    return report
 
 
 def _as_error(text: str) -> str:

@@ -1,16 +1,21 @@
-"""The system prompt: a template filled with what holds for this agent now."""
+"""What is sent to the model for one step: the request, and the prompt that is filled for it."""
 
 from __future__ import annotations
 
 import platform
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.approvals import MODE_TITLES
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.messages import Message
 from desktop_agent.core.prose.framing import attribute, escaped
-from desktop_agent.engine.permissions.scope import Scope
+from desktop_agent.core.requests import ModelRequest, ToolSpec
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.tool import Tool
+from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.catalog import Catalog
 from desktop_agent.engine.skills.instructions import Instructions
 from desktop_agent.engine.skills.roles import ROLES, Role
@@ -26,6 +31,32 @@ _ONLY_A_START = (
 
 
 _INSTRUCTIONS = re.compile(r"<(?=/?instructions\b)", re.IGNORECASE)
+
+
+def request_for(
+    agent_id: AgentId,
+    scope: Scope,
+    history: Sequence[Message],
+    *,
+    spec: AgentSpec | None,
+    known: Mapping[str, Tool],
+    catalog: Catalog,
+    prompt: Prompt,
+    settings: Settings,
+) -> ModelRequest:
+    """Return the request of an agent's next step; without `known` tools it is the last."""
+    tools = offered(known, scope, has_subagents=settings.has_subagents)
+    if not catalog.section:
+        tools.pop("skill", None)
+    return ModelRequest(
+        agent_id=agent_id,
+        model=scope.model,
+        system=prompt.text(scope, spec, tools, catalog),
+        messages=tuple(history),
+        tools=tuple(ToolSpec(t.name, t.description, dict(t.schema)) for t in tools.values()),
+        api_base=scope.api_base,
+        limits=settings.limits,
+    )
 
 
 class Prompt:

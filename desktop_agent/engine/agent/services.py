@@ -12,12 +12,12 @@ from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.core.sandbox import Sandbox
+from desktop_agent.core.sandbox import Sandbox, SandboxInventory
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.agent.dispatch import Dispatch
 from desktop_agent.engine.agent.prompt import Prompt
-from desktop_agent.engine.base.ports import Model
+from desktop_agent.engine.base.ports import FileHistory, Model
 from desktop_agent.engine.context.context import ContextServices
 from desktop_agent.engine.skills.registry import Skills
 
@@ -33,8 +33,9 @@ class Environment:
     `new_skills` makes the catalog of skills, given who hears of its changes; without it there
     are none. `own` are the app's own files, which are asked about in every mode.
     `describe_model` knows a model's price by its name. Commands run in the `sandbox` where it
-    holds; `is_machine_sandbox` tells that the person has set this machine apart for the agent.
-    `rules` hold while the app runs, beside the stored ones.
+    holds, `inventory` knows what is in it; `is_machine_sandbox` tells that the person has set
+    this machine apart for the agent. `rules` hold while the app runs, beside the stored ones.
+    `history` keeps what agents change in files; without it nothing can be undone.
     """
 
     new_jobs: Callable[[], Any] | None = None
@@ -42,8 +43,10 @@ class Environment:
     own: OwnPlaces = field(default_factory=OwnPlaces)
     describe_model: DescribeModel | None = None
     sandbox: Sandbox | None = None
+    inventory: SandboxInventory | None = None
     is_machine_sandbox: bool = False
     rules: Sequence[Rule] = ()
+    history: FileHistory | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from desktop_agent.core.agents import AgentSpec, Budget
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.changes import (
+    ChangeSet,
+    Choice,
+    SessionChanges,
+    UndoPlan,
+    UndoReport,
+    UndoScope,
+    UndoUsage,
+)
 from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import AgentEnded, AgentEvent
 from desktop_agent.core.ids import AgentId, CompactionId, SessionId
-from desktop_agent.core.messages import Message
+from desktop_agent.core.messages import DiffDisplay, Message
 from desktop_agent.core.notes import Note
+from desktop_agent.core.pipes.file_capture import CallBegun, Captured
 from desktop_agent.core.requests import ModelRequest, StreamItem
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import TaskState
@@ -152,4 +162,78 @@ class Store(Protocol):
 
     def save_rules(self, rules: Sequence[Rule]) -> None:
         """Replace the stored approval rules."""
+        ...
+
+
+class FileHistory(Protocol):
+    """Keeps what calls change in files. Every method but `close` raises UndoError."""
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether an undo was cut off when the app last ended."""
+        ...
+
+    async def watch(self, session_id: SessionId, root: str) -> None:
+        """Look at a session's folder for the first time; the rest goes on in the background."""
+        ...
+
+    async def begin(self, begun: CallBegun) -> Captured:
+        """Note what is there before a call; returns what was recorded of others by that."""
+        ...
+
+    async def end(self, set_id: str, *, is_done: bool = True) -> Captured:
+        """Record what a call changed; a file tool that was refused `is_done` False."""
+        ...
+
+    async def held(
+        self, session_id: SessionId, root: str, paths: Sequence[bytes]
+    ) -> tuple[bool, ...]:
+        """Return which of these absolute paths an undo could bring back as they are now."""
+        ...
+
+    async def recovered(self) -> tuple[UndoReport, ...]:
+        """Finish what a crash cut off in the middle of an undo; told once."""
+        ...
+
+    async def changes(self, session_id: SessionId, root: str) -> SessionChanges:
+        """Return all that a session changed; paths are relative to `root`."""
+        ...
+
+    async def diff(self, scope: UndoScope) -> DiffDisplay:
+        """Return how a scope changed its path."""
+        ...
+
+    async def patch(self, session_id: SessionId, root: str) -> str:
+        """Return all that a session changed as one patch."""
+        ...
+
+    async def plan(self, scope: UndoScope, root: str) -> UndoPlan:
+        """Return what an undo would do now."""
+        ...
+
+    async def undo(
+        self,
+        scope: UndoScope,
+        choices: Mapping[str, Choice],
+        meta: ChangeSet,
+        plan: UndoPlan | None,
+        root: str,
+    ) -> UndoReport:
+        """Take a scope back, conflicts by choice; `meta` is of the change set that this makes."""
+        ...
+
+    async def usage(self) -> tuple[UndoUsage, ...]:
+        """Return what each folder takes."""
+        ...
+
+    async def empty(self, folder: str) -> None:
+        """Forget all that is kept for a folder, or for all of them."""
+        ...
+
+    async def forget_session(self, session_id: SessionId) -> None:
+        """Forget what a session changed."""
+        ...
+
+    async def close(self) -> None:
+        """Write what is held, and end."""
         ...

@@ -1,9 +1,11 @@
-"""A session's live state, and the one road by which its events reach disk and listeners."""
+"""A session's live state, and the one path by which its events reach disk and listener."""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -11,6 +13,12 @@ from desktop_agent.core.events import AgentEnded, AgentEvent, Event, PartDelta, 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
+
+_log = logging.getLogger(__name__)
+
+Listener = Callable[[Event], None]
+# Any: each is given events of the type that it is kept under.
+Followers = Mapping[type[AgentEvent], Callable[[Any], None]]
 
 # Of what an agent ended with; a report of it holds no more, and the store has the whole.
 _KEPT_TEXT = 4_000
@@ -26,8 +34,16 @@ def has_whole_text(end: AgentEnded) -> bool:
     return len(end.text) <= _KEPT_TEXT
 
 
+def tell(listener: Listener, event: Event) -> None:
+    """Tell a listener; its failure neither undoes anything nor hides a tool's result."""
+    try:
+        listener(event)
+    except Exception:  # noqa: BLE001 - a listener is outside the engine's control
+        _log.exception("a listener failed on %s", type(event).__name__)
+
+
 class Session:
-    """What all agents of a session share: its info (mode, model, folder) and its events' road.
+    """What all agents of a session share: its info (mode, model, folder) and its events' path.
 
     `emit` is for what happens: first on disk, then in memory and told, or not at all. `conclude`
     is for what ends: it is told whatever the disk says, for nobody may wait for it for ever.
@@ -35,6 +51,7 @@ class Session:
     a beginning of what was told, as it does after a crash, and a restart closes the rest.
     `refused` hears that something is owed. `is_machine_sandbox` is the person's word that this
     machine is set apart for the session: it ends with the app, and is not part of the info.
+    `followers` hear of events of their type, after the listener.
     """
 
     def __init__(
@@ -42,7 +59,8 @@ class Session:
         info: SessionInfo,
         *,
         store: Store,
-        listener: Callable[[Event], None],
+        listener: Listener,
+        followers: Followers,
         changed: Callable[[], None],
         refused: Callable[[StoreError], None],
     ) -> None:
@@ -52,6 +70,7 @@ class Session:
         self._owed: list[AgentEvent] = []
         self._store = store
         self._listener = listener
+        self._followers = followers
         self._changed = changed
         self._refused = refused
 
@@ -80,14 +99,12 @@ class Session:
         nobody heard of them, and nothing changed.
         """
         self._write(events, self._with(changes, touch=bool(changes)))
-        for event in events:
-            self._listener(event)
+        self._tell(events)
 
     def conclude(self, *events: AgentEvent, touch: bool = False, **changes: object) -> None:
         """Tell what ended, and put it on disk now or as soon as that is possible again."""
         self.keep(*events, touch=touch, **changes)
-        for event in events:
-            self._listener(event)
+        self._tell(events)
 
     def keep(self, *events: AgentEvent, touch: bool = False, **changes: object) -> None:
         """Put on disk what ended, now or as soon as that is possible again; nobody is told."""
@@ -115,6 +132,12 @@ class Session:
         """Write what is owed; raises StoreError when the disk still refuses."""
         if self._owed or not self._is_saved:
             self._write((), self._info)
+
+    def _tell(self, events: Sequence[AgentEvent]) -> None:
+        for event in events:
+            tell(self._listener, event)
+            if (follow := self._followers.get(type(event))) is not None:
+                follow(event)
 
     def _with(self, changes: dict[str, object], *, touch: bool) -> SessionInfo:
         if touch:

@@ -22,7 +22,7 @@ from desktop_agent.core.ids import (
 )
 from desktop_agent.core.messages import Message, TextPart, ToolResult, compacted
 from desktop_agent.core.requests import ModelRequest
-from desktop_agent.core.tool import Outputs, Tool
+from desktop_agent.core.tool import Tool
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.base.ports import Model
 from desktop_agent.engine.base.session import Session
@@ -32,6 +32,7 @@ from desktop_agent.engine.context.estimate import Estimate
 from desktop_agent.engine.context.windows import Window, Windows, refused_window
 from desktop_agent.engine.tasks.task_list import TaskList
 from desktop_agent.engine.tasks.user_edits import list_part
+from desktop_agent.engine.workspace.output_files import OutputFiles
 
 # Shares of the window: no request takes more than the first. What is left of it beside the system
 # prompt and the tools is room for the history, of which a compaction leaves about the second, so
@@ -55,14 +56,14 @@ Before = tuple[CompactionId, tuple[Message, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ContextServices:
-    """What all agents share for it. `outputs` are a session's files, `is_open` tells whether a
-    question still waits for its answer, `forget` drops what the host keeps of a side call.
+    """What all agents share for it. `is_open` tells whether a question still waits for its answer,
+    `forget` drops what the host keeps of a side call.
     """
 
     model: Model
     windows: Windows
-    outputs: Callable[[Session], Outputs]
-    tools: Callable[[], Mapping[str, Tool]]
+    outputs: OutputFiles
+    tools: Mapping[str, Tool]
     is_open: Callable[[QuestionId], bool]
     forget: Callable[[AgentId], None]
 
@@ -271,7 +272,7 @@ class AgentContext:
         )
 
     def _saved(self, result: ToolResult) -> str:
-        file = self._services.outputs(self._owner.session).create()
+        file = self._services.outputs.of(self._owner.session.info.id).create()
         if file is None:
             return ""
         content = result.text.encode("utf-8", "replace")
@@ -285,7 +286,7 @@ class AgentContext:
         share = int(_SUMMARY * room / self._estimate.factor)
         text = await self._asked_for(request, said, keep)
         text = summary.bounded(text or summary.record_of(said, share), share)
-        files = files_of(parted.dropped, self._services.tools())
+        files = files_of(parted.dropped, self._services.tools)
         lists = {"Files changed": files.changed, "Files read": files.read}
         lines = [f"{title}: {', '.join(paths)}" for title, paths in lists.items() if paths]
         parts = [TextPart("\n\n".join([text, *lines]), files)]

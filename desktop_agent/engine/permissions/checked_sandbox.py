@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
+from desktop_agent.core.workspace import OwnPlaces
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +104,11 @@ class CheckedSandbox:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What keeps commands: a sandbox, or, as the person says, the machine (`is_machine`)."""
+    """What keeps commands: a sandbox, or, as the person says, the machine (`is_machine`).
+
+    `own` are the app's own files, which no tool touches unasked.
+    """
 
     sandbox: CheckedSandbox | None = None
     is_machine: bool = False
+    own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from pathlib import PurePath
 from typing import Literal
 
 from desktop_agent.core.approvals import Mode, Rule
+from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.permissions.file_rules import allows, refuses
 from desktop_agent.engine.permissions.host_rules import NETWORK, covers_host
-from desktop_agent.engine.permissions.protected_files import folded
 from desktop_agent.engine.permissions.shell import classify
 
 # Rules of this kind, and no others, let a command run outside the sandbox unasked.
@@ -53,7 +52,9 @@ Verdict = Allowed | Refused | Asked
 class Situation:
     """What a verdict depends on besides the call: the mode, the rules, the folder, repetition.
 
-    `is_machine_sandbox` tells that the person has set this machine apart for the agent.
+    `is_machine_sandbox` tells that the person has set this machine apart for the agent,
+    `is_let_out` that they let exactly this command out of the sandbox, this once. `restorable`
+    is what of the call's deletions an undo could bring back.
     """
 
     mode: Mode
@@ -61,6 +62,8 @@ class Situation:
     workspace: Workspace
     is_repeated: bool = False
     is_machine_sandbox: bool = False
+    is_let_out: bool = False
+    restorable: frozenset[str] = frozenset()
 
 
 def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
@@ -92,10 +95,12 @@ def leaves(preview: Preview) -> bool:
 
 
 def _outside(rules: Sequence[Rule], preview: Preview, situation: Situation) -> Verdict:
+    if situation.is_let_out:
+        return Allowed()
     named = [rule for rule in rules if rule.pattern]
     if allowing := _allowing(named, preview, situation):
         return Allowed(allowing)
-    return Asked("It would run outside the sandbox.")
+    return Asked(LEAVES)
 
 
 def _by_kind(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
@@ -117,7 +122,7 @@ def _reason(tool: Tool, preview: Preview) -> str:
             return "What it may use includes your whole home folder."
         if preview.is_git_asked:
             return "It changes the repository in a way that may not come back."
-        return "It may change files in the folder."
+        return MAY_CHANGE
     reasons = {
         Access.EXECUTE: "This command is not on the list of those that only look.",
         Access.NETWORK: "It reaches the network.",
@@ -157,13 +162,23 @@ def _cannot_write(preview: Preview) -> bool:
 def _always_asked(preview: Preview, situation: Situation) -> str:
     if preview.protected:
         return f"It touches {_listed(preview.protected)}, which is asked about in every mode."
-    if preview.outside and not situation.is_machine_sandbox:
+    if preview.outside and not (situation.is_machine_sandbox or situation.is_let_out):
         return f"It reaches outside the folder: {_listed(preview.outside)}."
-    if preview.deletes:
-        return f"It deletes {_listed(preview.deletes)}."
+    if reason := _deletes(preview, situation):
+        return reason
     if situation.is_repeated:
         return "It is the third time in a row with the same arguments."
     return ""
+
+
+def _deletes(preview: Preview, situation: Situation) -> str:
+    """Why a deletion is asked about; not what undo brings back, if commands are contained."""
+    contained = preview.containment
+    is_inside = contained is not None and contained.is_contained
+    if situation.mode != "free" or not is_inside:
+        return f"It deletes {_listed(preview.deletes)}." if preview.deletes else ""
+    lost = [name for name in preview.deletes if name not in situation.restorable]
+    return f"It deletes {_listed(lost)}: that can't be undone." if lost else ""
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -214,7 +229,11 @@ def _fits(rule: Rule, preview: Preview) -> bool:
 
 
 def _holds_here(rule: Rule, situation: Situation) -> bool:
-    return rule.scope != "folder" or rule.where == situation.workspace.root
+    return _is_of(rule, situation.workspace)
+
+
+def _is_of(rule: Rule, workspace: Workspace) -> bool:
+    return rule.scope != "folder" or rule.where == workspace.root
 
 
 def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
@@ -236,15 +255,11 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
         return preview.host == rule.pattern
     root = situation.workspace.root
     if rule.is_deny:
-        # By any name, and as a file system compares that does not tell case.
-        paths = (folded(path) for path in (*preview.paths, *preview.called))
-        return any(_path_matches(path, folded(rule.pattern), folded(root)) for path in paths)
-    matches = [_path_matches(path, rule.pattern, root) for path in preview.paths]
+        return refuses(rule.pattern, (*preview.paths, *preview.called), root)
+    matches = [allows(rule.pattern, path, root) for path in preview.paths]
     return bool(matches) and all(matches)
 
 
-def _path_matches(path: str, pattern: str, root: str) -> bool:
-    pure = PurePath(path)
-    if not pure.is_relative_to(root):
-        return fnmatchcase(path, pattern)
-    return fnmatchcase(pure.relative_to(root).as_posix(), pattern)
+def refusing(rules: Sequence[Rule], workspace: Workspace) -> tuple[Rule, ...]:
+    """Return the deny rules that hold in a session's folder."""
+    return tuple(rule for rule in rules if rule.is_deny and _is_of(rule, workspace))

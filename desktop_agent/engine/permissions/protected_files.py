@@ -122,6 +122,12 @@ def is_protected(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
     return is_secret(path, own) or any(_is_below(parts, _folded_parts(place)) for place in own.kept)
 
 
+def is_program(path: str | PurePath, own: OwnPlaces) -> bool:
+    """Whether it is part of the app itself: commands only read it, a write is asked about."""
+    parts = _folded_parts(path)
+    return any(_is_below(parts, _folded_parts(place)) for place in own.program)
+
+
 def is_secret(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
     """Whether even reading this file is asked about: keys, passwords, tokens."""
     parts = _folded_parts(path)

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
+from typing import Protocol
 
-from desktop_agent.core.events import Event, MachineSandboxChanged, SandboxChanged
-from desktop_agent.core.ids import SessionId
-from desktop_agent.core.sandbox import Sandbox, SandboxState
+from desktop_agent.core.events import CommandRefused, Event, MachineSandboxChanged, SandboxChanged
+from desktop_agent.core.ids import AgentId, SessionId, new_note_id
+from desktop_agent.core.messages import Message
+from desktop_agent.core.notes import Note
+from desktop_agent.core.sandbox import (
+    Sandbox,
+    SandboxContents,
+    SandboxInventory,
+    SandboxState,
+)
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.checked_sandbox import CheckedSandbox
+from desktop_agent.engine.permissions.outside_permits import OutsidePermits, failed_inside
+from desktop_agent.engine.permissions.scope import Scope
 
+_LET_OUT = (
+    "You may run this command outside the sandbox, once. If it is still needed, call `shell` with "
+    'exactly this command, in the same folder, and with outside="the user allowed it":'
+)
 _NONE = SandboxState(reason="There is no sandbox here.")
+
+
+class _Agent(Protocol):
+    @property
+    def history(self) -> tuple[Message, ...]: ...
+
+    @property
+    def scope(self) -> Scope: ...
 
 
 class SandboxCommands(ABC):
@@ -20,11 +43,21 @@ class SandboxCommands(ABC):
     """
 
     _sandbox: CheckedSandbox | None
+    _inventory: SandboxInventory | None
+    _permits: OutsidePermits
     _machine_sessions: tuple[SessionId, ...] = ()
 
     @abstractmethod
     def _check_thread(self) -> None:
         """Raise when this is not the engine's thread."""
+
+    @abstractmethod
+    def send(self, agent_id: AgentId, note: Note) -> None:
+        """Queue a note of the person's."""
+
+    @abstractmethod
+    def _agent(self, agent_id: AgentId) -> _Agent:
+        """Return an agent; checks the thread."""
 
     @abstractmethod
     def _emit(self, event: Event) -> None:
@@ -39,6 +72,22 @@ class SandboxCommands(ABC):
         self._check_thread()
         if self._sandbox is not None:
             self._sandbox.begin_check()
+
+    def allow_outside(self, agent_id: AgentId, call_id: str) -> None:
+        """Let the agent run a command that failed inside outside of the sandbox, once.
+
+        Exactly that command; the agent is told, and runs it again or doesn't. What its turn
+        leaves unused is taken back.
+        """
+        agent = self._agent(agent_id)
+        failed = failed_inside(agent.history, call_id)
+        if failed is None or agent.scope.mode == "look":
+            why = "The mode is Look only" if failed is not None else "That command is not known"
+            self._emit(CommandRefused("allow_outside", f"{why}; nothing was allowed.", agent_id))
+            return
+        self._permits.give(agent_id, failed.fingerprint)
+        words = f"{_LET_OUT}\n\n{failed.command}"
+        self.send(agent_id, Note(new_note_id(), words, "steer", created_at=time.time()))
 
     def set_machine_sandbox(self, session_id: SessionId, is_on: bool) -> None:
         """Let a session use this machine as the sandbox, from the next call on, or end that.
@@ -60,6 +109,17 @@ class SandboxCommands(ABC):
     async def sandbox_state(self) -> SandboxState:
         """Return whether the sandbox holds, once that was found out."""
         return _NONE if self._sandbox is None else await self._sandbox.ready()
+
+    async def sandbox_contents(self, root: str) -> SandboxContents:
+        """Return what commands in a folder see of the home, and the private caches of all."""
+        if self._inventory is None:
+            return SandboxContents()
+        return await self._inventory.contents(root)
+
+    async def empty_cache(self, cache_id: str) -> None:
+        """Delete what is in a private cache."""
+        if self._inventory is not None:
+            await self._inventory.empty_cache(cache_id)
 
     async def close_sandbox(self) -> None:
         """End what the commands of the sessions share."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -30,7 +29,7 @@ from desktop_agent.core.sessions import SessionInfo, SessionStatus
 from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
-from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.base.session import Followers, Session, tell
 from desktop_agent.engine.sessions.crash_recovery import (
     closing_events,
     completed,
@@ -39,8 +38,6 @@ from desktop_agent.engine.sessions.crash_recovery import (
 )
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.workspace.output_files import OutputFiles
-
-_log = logging.getLogger(__name__)
 
 UNTITLED = "New session"
 
@@ -80,6 +77,13 @@ class Sessions:
         self._retry_timer: asyncio.TimerHandle | None = None
         # Whether the person knows already that the disk refuses.
         self._is_refusal_told = False
+        self._followers: Followers = {
+            PartDelta: self._arm_flush,
+            ToolOutput: self._arm_flush,
+            TurnEnded: self._on_turn_ended,
+            QuestionAsked: self._on_question,
+            QuestionAnswered: self._on_question,
+        }
         self._list_timer: asyncio.Handle | None = None
         self._endings: set[asyncio.Task[None]] = set()
 
@@ -110,7 +114,8 @@ class Sessions:
             session = Session(
                 self._infos[session_id],
                 store=self._store,
-                listener=self.emit,
+                listener=self._listener,
+                followers=self._followers,
                 changed=lambda: self._on_session_changed(session_id),
                 refused=lambda _: self._arm_retry(),
             )
@@ -302,25 +307,19 @@ class Sessions:
     # -- events ----------------------------------------------------------------------------
 
     def emit(self, event: Event) -> None:
-        """Tell the listener; its failure neither undoes anything nor hides a tool's result."""
-        match event:
-            case PartDelta() | ToolOutput():
-                self._arm_flush()
-            case TurnEnded(agent_id=agent_id, reason=reason, fault=fault):
-                if fault is not None and fault.kind == "storage":
-                    self._is_refusal_told = True
-                self._note_end(agent_id, is_failed=reason == "error")
-            case _:
-                pass
-        try:
-            self._listener(event)
-        except Exception:  # noqa: BLE001 - a listener is outside the engine's control
-            _log.exception("a listener failed on %s", type(event).__name__)
-        if isinstance(event, QuestionAsked | QuestionAnswered):
-            # What an agent asks stands in its snapshot, and goes out of it.
-            agent = self._agents.find(event.agent_id)
-            if agent is not None:
-                self.on_agents_changed(agent.session.info.id)
+        """Tell the listener what belongs to no agent's record."""
+        tell(self._listener, event)
+
+    def _on_turn_ended(self, event: TurnEnded) -> None:
+        if event.fault is not None and event.fault.kind == "storage":
+            self._is_refusal_told = True
+        self._note_end(event.agent_id, is_failed=event.reason == "error")
+
+    def _on_question(self, event: QuestionAsked | QuestionAnswered) -> None:
+        # What an agent asks stands in its snapshot, and goes out of it.
+        agent = self._agents.find(event.agent_id)
+        if agent is not None:
+            self.on_agents_changed(agent.session.info.id)
 
     def _note_end(self, agent_id: AgentId, *, is_failed: bool) -> None:
         agent = self._agents.find(agent_id)
@@ -362,7 +361,7 @@ class Sessions:
         newest = sorted(self._infos.values(), key=lambda info: info.updated_at, reverse=True)
         self.emit(SessionsChanged(tuple(newest)))
 
-    def _arm_flush(self) -> None:
+    def _arm_flush(self, _: PartDelta | ToolOutput) -> None:
         if self._flush_timer is None:
             loop = asyncio.get_running_loop()
             self._flush_timer = loop.call_later(_FLUSH_S, self._flush)

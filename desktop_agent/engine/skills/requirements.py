@@ -1,6 +1,7 @@
 """What skills say that they need, held against what this computer has. For a worker thread.
 
-Scripts of skills run with the computer's Python, not with the app's own: it is asked.
+Scripts of skills run with the computer's Python, not with the app's own: it is asked, unless
+it is a project's, which agents may have changed.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from desktop_agent.core.skills import Skill
+from desktop_agent.engine.workspace.programs import find_program
 
 _log = logging.getLogger(__name__)
 
@@ -59,8 +62,10 @@ def missing(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
     wanted = {directory: needs for directory, needs in wanted.items() if needs != Needs()}
     path = _safe_path()
     modules = sorted({module for needs in wanted.values() for _, module in needs.packages})
-    python = _python(path) if modules else ""
-    lacking = _lacking(python, modules, path)
+    pythons = (shutil.which(name, path=path) for name in _PYTHONS)
+    python = next(filter(None, pythons), "") if modules else ""
+    is_asked = python == find_program(PurePath(python).name)
+    lacking = _lacking(python, modules, path) if is_asked else set[str]()
     if lacking is None:
         python, lacking = "", set[str]()
     found = {
@@ -95,10 +100,6 @@ def _safe_path() -> str:
     # A relative entry would run whatever lies in the current folder.
     entries = os.environ.get("PATH", "").split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))  # noqa: PTH117
-
-
-def _python(path: str) -> str:
-    return next((found for name in _PYTHONS if (found := shutil.which(name, path=path))), "")
 
 
 def _lacking(python: str, modules: list[str], path: str) -> set[str] | None:

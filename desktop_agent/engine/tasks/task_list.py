@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -14,13 +14,20 @@ import msgspec
 from desktop_agent.core.events import ListChanged
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import STATUSES, Task, TaskChanges, TaskState, ids
+from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.base.ports import StoreError
-from desktop_agent.engine.tasks.dependencies import Edges, TaskError, linked, rederived, updated
 
 _log = logging.getLogger(__name__)
 
 Tasks = dict[int, Task]
+# A blocker and what it blocks.
+Edge = tuple[int, int]
+Edges = frozenset[Edge]
 _SUBJECT = attrgetter("subject")
+
+
+class TaskError(ToolError):
+    """A change that was refused; nothing was changed."""
 
 
 class TaskList:
@@ -47,7 +54,7 @@ class TaskList:
         self._edges: Edges = frozenset(
             (b, task.id) for task in state.tasks for b in task.blocked_by if b in tasks
         )
-        self._tasks: Tasks = rederived(tasks, self._edges)
+        self._tasks: Tasks = _rederived(tasks, self._edges)
         self._next_id = state.next_id
         self._revision = state.revision
 
@@ -120,7 +127,7 @@ class TaskList:
         task = msgspec.structs.replace(task, created_at=now, updated_at=now, status_changed_at=now)
         tasks = {**self._tasks, number: task}
         new = [(b, number) for b in blocked_by] + [(number, b) for b in blocks]
-        edges = linked(tasks, self._edges, new) if new else self._edges
+        edges = _linked(tasks, self._edges, new) if new else self._edges
         if before:
             tasks = {one: tasks[one] for one in _moved(tasks, number, before)}
         self._commit(tasks, edges, number, next_id=number + 1)
@@ -238,7 +245,7 @@ class TaskList:
         new += [(other, task_id) for other in changes.add_blocked_by]
         if not gone and not new:
             return self._edges
-        edges = linked(tasks, self._edges - gone, new)
+        edges = _linked(tasks, self._edges - gone, new)
         return self._edges if edges == self._edges else edges
 
     def _warning(self, task_id: int, changes: TaskChanges) -> str:
@@ -258,7 +265,7 @@ class TaskList:
     ) -> None:
         """Take the new state, then tell it once; a disk that refuses undoes it."""
         before = (self._tasks, self._edges, self._next_id, self._revision)
-        self._tasks = updated(tasks, changed, self._edges, edges)
+        self._tasks = _updated(tasks, changed, self._edges, edges)
         self._edges = edges
         self._next_id = next_id or self._next_id
         self._revision += 1
@@ -283,3 +290,100 @@ def _merged(old: dict[str, Any], new: dict[str, Any]) -> str:
     """Merge key by key, None removes; return JSON."""
     kept = {key: value for key, value in {**old, **new}.items() if value is not None}
     return json.dumps(kept, ensure_ascii=False, sort_keys=True)
+
+
+# -- dependencies ------------------------------------------------------------------------
+
+
+def _rederived(tasks: Tasks, edges: Edges) -> Tasks:
+    """Return the tasks with `blocks`, `blocked_by` and `open_blockers` as the edges say.
+
+    A task for which nothing changed stays the same object: views compare by identity.
+    """
+    blocks: dict[int, list[int]] = {}
+    blocked_by: dict[int, list[int]] = {}
+    for blocker, blocked in sorted(edges):
+        blocks.setdefault(blocker, []).append(blocked)
+        blocked_by.setdefault(blocked, []).append(blocker)
+    return {
+        number: _with_edges(
+            task, tuple(blocks.get(number, ())), tuple(blocked_by.get(number, ())), tasks
+        )
+        for number, task in tasks.items()
+    }
+
+
+def _updated(tasks: Tasks, changed: int, old: Edges, new: Edges) -> Tasks:
+    """Rederive only what a change of one task, and of some edges, can have touched.
+
+    `tasks` was right for the edges in `old`, but for the task that changed; it is changed here.
+    """
+    gone: Edges = frozenset() if new is old else old - new
+    fresh: Edges = frozenset() if new is old else new - old
+    touched = {number for edge in gone | fresh for number in edge}
+    if changed in tasks:
+        touched |= {changed, *tasks[changed].blocks}
+    for number in touched & tasks.keys():
+        task = tasks[number]
+        blocks = {blocked for blocked in task.blocks if (number, blocked) not in gone}
+        blocks |= {blocked for blocker, blocked in fresh if blocker == number}
+        blocked_by = {blocker for blocker in task.blocked_by if (blocker, number) not in gone}
+        blocked_by |= {blocker for blocker, blocked in fresh if blocked == number}
+        tasks[number] = _with_edges(task, tuple(sorted(blocks)), tuple(sorted(blocked_by)), tasks)
+    return tasks
+
+
+def _linked(tasks: Mapping[int, Task], edges: Edges, new: Sequence[Edge]) -> Edges:
+    """Return the edges with more of them, added one by one: the error names the bad one.
+
+    `tasks` says `blocks` as it was before this change. Raises TaskError.
+    """
+    added: dict[int, list[int]] = {}
+    for blocker, blocked in new:
+        for number in (blocker, blocked):
+            if number not in tasks:
+                raise TaskError(f"task {number} not found")
+        if blocker == blocked:
+            raise TaskError(f"task {blocker} cannot depend on itself")
+        if path := _path(tasks, edges, added, (blocked, blocker)):
+            shown = " -> ".join(f"#{number}" for number in [*path, blocked])
+            raise TaskError(f"dependency cycle: {shown}")
+        added.setdefault(blocker, []).append(blocked)
+    return edges | frozenset(new)
+
+
+def _path(
+    tasks: Mapping[int, Task], edges: Edges, added: Mapping[int, Sequence[int]], ends: Edge
+) -> list[int]:
+    """Return the tasks from one end to the other along edges, both included; empty if none."""
+    start, goal = ends
+    came_from = {start: start}
+    to_visit = [start]
+    while to_visit:
+        number = to_visit.pop()
+        if number == goal:
+            return _way_back(came_from, goal)
+        kept = [blocked for blocked in tasks[number].blocks if (number, blocked) in edges]
+        for following in sorted({*kept, *added.get(number, ())}):
+            if following not in came_from:
+                came_from[following] = number
+                to_visit.append(following)
+    return []
+
+
+def _way_back(came_from: Mapping[int, int], goal: int) -> list[int]:
+    path = [goal]
+    while came_from[path[-1]] != path[-1]:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
+def _with_edges(
+    task: Task, blocks: tuple[int, ...], blocked_by: tuple[int, ...], tasks: Mapping[int, Task]
+) -> Task:
+    still_open = tuple(number for number in blocked_by if tasks[number].status != "completed")
+    if (blocks, blocked_by, still_open) == (task.blocks, task.blocked_by, task.open_blockers):
+        return task
+    return msgspec.structs.replace(
+        task, blocks=blocks, blocked_by=blocked_by, open_blockers=still_open
+    )

@@ -12,6 +12,7 @@ from desktop_agent.core.events import AgentEnded, AgentSpawned, NoteQueued
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_subagent_id
 from desktop_agent.core.notes import Note, ReturnReason
+from desktop_agent.core.parts.origins import ToldChild
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskChanges
 from desktop_agent.core.tool import ToolError
@@ -28,6 +29,7 @@ from desktop_agent.engine.tree import budgets, reports
 from desktop_agent.engine.tree.child_model import ChildModel, choose
 
 _RESULT_SHOWN = 300
+_QUOTE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,6 +396,21 @@ class Agents:
             agent.inbox.put(note)
         else:
             agent.deliver(note)
+
+    def deliver(self, agent: Agent, note: Note) -> None:
+        """Queue the user's note and wake the agent; its parent is told in one line.
+
+        Raises StoreError, and then neither has it.
+        """
+        parent = self.parent(agent)
+        if parent is None or parent.end is not None:
+            agent.inbox.put(note)
+        else:
+            about, quote = ToldChild(agent.id, agent.name), reports.shortened(note.text, _QUOTE)
+            now = time.time()
+            told = Note(new_note_id(), quote, "notice", created_at=now, origin=about)
+            agent.inbox.put_both(note, parent.inbox, told)
+        agent.wake()
 
     def tell_changed(self, agent: Agent) -> None:
         """Have the agents of its session sent out."""

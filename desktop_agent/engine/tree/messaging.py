@@ -18,7 +18,7 @@ from desktop_agent.core.messages import Message, TextPart, close_open_calls
 from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.notes import Note, NoteKind
 from desktop_agent.core.parts.facts import Waited
-from desktop_agent.core.parts.origins import AskedAside, ChildQuestion, Origin, ToldChild
+from desktop_agent.core.parts.origins import AskedAside, ChildQuestion, Origin
 from desktop_agent.core.prose.framing import framed
 from desktop_agent.core.questions import Question
 from desktop_agent.core.requests import Answer, ModelRequest
@@ -36,7 +36,6 @@ NO_ANSWER = "Your parent did not provide an answer. Proceed with your best judge
 MAX_LIVE_PROBES = 5
 _ECHO = 80
 _QUESTION = 120
-_QUOTE = 200
 _WAITS_FOR_PERSON: dict[AgentStatus, str] = {
     "waiting_approval": "the user's approval of a tool call",
     "waiting_answer": "the user's answer to a question",
@@ -269,22 +268,6 @@ class Steering:
         if child is None or child.spec_parent != caller.id:
             raise ToolError(f"Error: {agent_id} is not one of your subagents.")
         return child
-
-    # -- the person ------------------------------------------------------------------------
-
-    def deliver_from_person(self, agent: Agent, note: Note) -> None:
-        """Queue the person's note and wake the agent; its parent is told in one line.
-
-        Raises StoreError, and then neither has it.
-        """
-        parent = self.agents.parent(agent)
-        if parent is None or parent.end is not None:
-            agent.inbox.put(note)
-        else:
-            child = ToldChild(agent.id, agent.name)
-            told = _note("notice", _shortened(note.text, _QUOTE), "user", child)
-            agent.inbox.put_both(note, parent.inbox, told)
-        agent.wake()
 
 
 def _waited(text: str, outcome: Literal["notes", "timeout", "nobody"]) -> ToolOutput:

@@ -119,6 +119,25 @@ def open_beneath(root: int, relative: str, flags: int) -> int:
     return _open_step_by_step(root, PurePath(relative), flags)
 
 
+def open_root(root: str) -> int:
+    """Open a folder by its real path; raises OSError when a part of it became a link since.
+
+    An agent may write above a folder that it, or another one, was given.
+    """
+    top = os.open("/", os.O_RDONLY | _DIRECTORY)
+    try:
+        descriptor = _openat2(top, root.lstrip("/") or ".", os.O_RDONLY | _DIRECTORY)
+    finally:
+        os.close(top)
+    if descriptor is not None:
+        return descriptor
+    descriptor = os.open(root, os.O_RDONLY | _DIRECTORY)
+    if os.path.realpath(root) != root:
+        os.close(descriptor)
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return descriptor
+
+
 @contextlib.contextmanager
 def _root_open(roots: tuple[str, ...], resolved: Path) -> Generator[tuple[int, str], None, None]:
     root = root_of(roots, resolved)
@@ -126,7 +145,7 @@ def _root_open(roots: tuple[str, ...], resolved: Path) -> Generator[tuple[int, s
         raise OutsideWorkspace(
             f"Error: path '{resolved}' is outside the workspace (roots: {', '.join(roots)})"
         )
-    descriptor = os.open(root, os.O_RDONLY | _DIRECTORY)
+    descriptor = open_root(root)
     try:
         yield descriptor, str(resolved.relative_to(root))
     finally:

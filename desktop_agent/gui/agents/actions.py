@@ -6,8 +6,10 @@ from PySide6.QtCore import QObject, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import named
 
 # Every command with its icon, in the order of the menu.
 ICONS = {
@@ -22,6 +24,7 @@ ICONS = {
     "budget": "wallet",
     "open": "external-link",
     "copy": "copy",
+    "undo": "undo-2",
 }
 _KEYS = {
     "steer": ("S",),
@@ -32,7 +35,7 @@ _KEYS = {
     "open": ("Return", "Enter"),
     "copy": ("Ctrl+C",),
 }
-_NEW_GROUP = frozenset({"pause", "budget", "open"})
+_NEW_GROUP = frozenset({"pause", "budget", "open", "undo"})
 _NEED_LIFE = frozenset({"steer", "aside", "pause", "step", "finish", "stop", "budget"})
 
 
@@ -52,9 +55,10 @@ class AgentActions(QObject):
         self._theme = theme
         self._row: AgentRow | None = None
         self._actions: dict[str, QAction] = {}
+        # Those whose changes of files stand.
+        self._changed_by: frozenset[AgentId] = frozenset()
         for command in ICONS:
-            action = QAction(self)
-            action.setObjectName(f"agent-{command}")
+            action = named(QAction(self), f"agent-{command}")
             action.setShortcuts([QKeySequence(key) for key in _KEYS.get(command, ())])
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.triggered.connect(
@@ -68,6 +72,12 @@ class AgentActions(QObject):
     def set_row(self, row: AgentRow | None) -> None:
         if row is not self._row:
             self._row = row
+            self._refresh()
+
+    def set_changed_by(self, agents: frozenset[AgentId]) -> None:
+        """Know whose changes of files can be taken back."""
+        if agents != self._changed_by:
+            self._changed_by = agents
             self._refresh()
 
     def can_do(self, row: AgentRow, command: str) -> bool:
@@ -85,6 +95,11 @@ class AgentActions(QObject):
             return self.tr("It has asked nothing")
         if command == "copy" and not row.info.result:
             return self.tr("It has no result yet")
+        if command == "undo" and row.key not in self._changed_by:
+            return self.tr("No change of its stands")
+        return self._reason_of_pace(row, command)
+
+    def _reason_of_pace(self, row: AgentRow, command: str) -> str:
         if command in ("pause", "step") and row.state == "held":
             return self.tr("Its budget is reached")
         if command == "finish" and row.info.pace == "finishing":
@@ -108,6 +123,7 @@ class AgentActions(QObject):
             "budget": self.tr("Budget…"),
             "open": self.tr("Open transcript"),
             "copy": self.tr("Copy result"),
+            "undo": self.tr("Undo its changes…"),
         }[command]
 
     def tip(self, row: AgentRow, command: str) -> str:
@@ -142,9 +158,7 @@ class AgentActions(QObject):
         return menu
 
     def _menu(self, parent: QWidget, name: str, title: str) -> QMenu:
-        menu = QMenu(parent)
-        menu.setObjectName(name)
-        menu.setAccessibleName(title)
+        menu = named(QMenu(parent), name, title)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
 

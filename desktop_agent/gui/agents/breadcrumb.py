@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, row
 
 _LONGEST = 28

@@ -12,6 +12,7 @@ from desktop_agent.gui.kit.widgets import (
     Popover,
     PrimaryButton,
     TextLabel,
+    named,
     restyle,
     row,
 )
@@ -46,21 +47,15 @@ class BudgetForm(Popover):
             "minutes": self.tr("Minutes"),
         }
         for name, title in titles.items():
-            field = QLineEdit(self)
-            field.setObjectName(f"budget-{name}")
-            field.setAccessibleName(title)
+            field = named(QLineEdit(self), f"budget-{name}", title)
             field.setPlaceholderText(self.tr("No limit"))
             field.returnPressed.connect(self._accept)
             form.addRow(title, field)
             self._fields[name] = field
-        self._unpriced = TextLabel("", "warn", self)
-        self._unpriced.setObjectName("budgetUnpriced")
-        self._unpriced.setWordWrap(True)
-        set_button = PrimaryButton(theme, self.tr("Set budget"), parent=self)
-        set_button.setObjectName("budgetSet")
+        self._unpriced = TextLabel("", "warn", self, name="budgetUnpriced", wraps=True)
+        set_button = PrimaryButton(theme, self.tr("Set budget"), parent=self, name="budgetSet")
         set_button.clicked.connect(self._accept)
-        cancel = GhostButton(theme, self.tr("Cancel"), parent=self)
-        cancel.clicked.connect(self.close)
+        cancel = GhostButton(theme, self.tr("Cancel"), parent=self, clicked=self.close)
         self.body.setContentsMargins(*(theme.space("m"),) * 4)
         self.body.setSpacing(theme.space("s"))
         self.body.addWidget(self._title)

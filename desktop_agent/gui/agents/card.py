@@ -29,7 +29,7 @@ from desktop_agent.gui.state.agent_notes import AgentNotes
 # The buttons of the card, each the same command as in the row and in its menu.
 _BUTTONS = ("answer", "probe", "pause", "step", "stop", "finish")
 # These are less often wanted: without a title, but with a name.
-_ICON_BUTTONS = ("aside", "budget", "copy", "open")
+_ICON_BUTTONS = ("aside", "budget", "copy", "undo", "open")
 _HELD_COMMANDS = ("more", "finish", "stop")
 
 
@@ -165,6 +165,7 @@ class AgentCard(QFrame):
             button.setToolTip(self._actions.tip(agent, command))
             button.setVisible(button.isEnabled() or not is_ended)
         self._buttons["copy"].setVisible(is_ended)
+        self._buttons["undo"].setVisible(self._buttons["undo"].isEnabled())
         self._buttons["step"].setVisible(agent.state == "paused")
         self._buttons["pause"].set_icon("play" if agent.is_holding else "pause")
         # What was typed for it stays in sight.
@@ -194,13 +195,10 @@ class AgentCard(QFrame):
 
     def _build(self) -> None:
         theme = self._theme
-        self._name = ElidedLabel("", role="strong", parent=self)
-        self._name.setObjectName("steerName")
+        self._name = ElidedLabel("", role="strong", parent=self, name="steerName")
         self._step = TextLabel("", "subtle", self)
-        self._end = TextLabel("", "caption", self)
-        self._end.setObjectName("steerEnd")
-        self._others = TextLabel("", "caption", self)
-        self._others.setObjectName("steerOthers")
+        self._end = TextLabel("", "caption", self, name="steerEnd")
+        self._others = TextLabel("", "caption", self, name="steerOthers")
         for label in (self._end, self._others):
             label.setWordWrap(True)
             label.hide()

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import (
     IconButton,
     IconLabel,
@@ -48,8 +48,7 @@ class ChoiceBlock(QFrame):
         self._choices: list[TextButton] = []
         self.setObjectName(name)
         self.setProperty("frame", "warn")
-        self.words = TextLabel("", "", self)
-        self.words.setWordWrap(True)
+        self.words = TextLabel("", "", self, wraps=True)
         top = row(spacing=theme.space("s"))
         top.addWidget(IconLabel(theme, icon, "warn", 14, self), 0, Qt.AlignmentFlag.AlignTop)
         top.addWidget(self.words, 1)
@@ -99,15 +98,11 @@ class ProbeQuote(QFrame):
         self.setProperty("frame", "sunken")
         self._spinner = Spinner(theme, 14, self)
         self._icon = IconLabel(theme, "radar", "accent", 14, self)
-        self._head = TextLabel("", "caption", self)
-        self._head.setObjectName("probeHead")
-        self._head.setWordWrap(True)
+        self._head = TextLabel("", "caption", self, name="probeHead", wraps=True)
         close = IconButton(theme, "x", self.tr("Close this answer"), self, size=12)
         close.setObjectName("probeClose")
         close.clicked.connect(self.closed)
-        self._text = TextLabel("", "", self)
-        self._text.setObjectName("probeText")
-        self._text.setWordWrap(True)
+        self._text = TextLabel("", "", self, name="probeText", wraps=True)
         self._text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
         self._text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse

@@ -12,7 +12,7 @@ from desktop_agent import paths
 from desktop_agent.gui.agents.actions import AgentActions
 from desktop_agent.gui.kit.text_cache import TextCache
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, row
+from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, named, row
 
 _LONGEST = 1_000_000
 
@@ -38,8 +38,7 @@ class SteerInput(QWidget):
         self._drafts: dict[tuple[str, SteerMode], str] = {}
         self._kept = TextCache(paths.data_dir() / "steer_drafts.json", self)
         self.setObjectName("steerInput")
-        self.field = QLineEdit(self)
-        self.field.setObjectName("steerField")
+        self.field = named(QLineEdit(self), "steerField")
         self.field.returnPressed.connect(self._send)
         self.field.textChanged.connect(self._on_typed)
         # A note may be long; the field must not cut it silently.
@@ -47,8 +46,7 @@ class SteerInput(QWidget):
         self.quick = IconButton(theme, "zap", self.tr("Quick steer"), self, size=14)
         self.quick.setObjectName("steerQuick")
         self.quick.clicked.connect(self._open_quick)
-        self.button = PrimaryButton(theme, self.tr("Send"), parent=self)
-        self.button.setObjectName("steerSend")
+        self.button = PrimaryButton(theme, self.tr("Send"), parent=self, name="steerSend")
         self.button.clicked.connect(self._send)
         self.setLayout(row(self.quick, self.field, self.button, spacing=6, stretch=1))
 

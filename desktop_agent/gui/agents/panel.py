@@ -47,6 +47,7 @@ class AgentPanel(QWidget):
         finish_requested(agent_id), budget_extended(agent_id), budget_requested(agent_id)
         probe_requested(agent_id), aside_requested(agent_id, text): call `set_probe_result`
         result_requested(agent_id): its whole result is to be copied
+        undo_requested(agent_id): what it did to files is to be taken back
         notes_forgotten: what came back was sent elsewhere or discarded
     """
 
@@ -65,6 +66,7 @@ class AgentPanel(QWidget):
     probe_requested = Signal(str)
     aside_requested = Signal(str, str)
     result_requested = Signal(str)
+    undo_requested = Signal(str)
     notes_forgotten = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -96,7 +98,9 @@ class AgentPanel(QWidget):
             self.tree.set_agents(state.agents, state.held)
         if changed & Facet.SESSION:
             self.tree.flush()
-        if changed & (Facet.AGENTS | Facet.BUDGETS | Facet.REQUESTS | Facet.NOTES):
+        if changed & Facet.CHANGES:
+            self.tree.view.actions_of_row.set_changed_by(state.changed_by)
+        if changed & (Facet.CHANGES | Facet.AGENTS | Facet.BUDGETS | Facet.REQUESTS | Facet.NOTES):
             self.show_card()
 
     def set_probe_result(self, agent_id: str, text: str) -> None:
@@ -285,6 +289,7 @@ class AgentPanel(QWidget):
         self._at_once = {
             "open": self.opened,
             "copy": self.result_requested,
+            "undo": self.undo_requested,
             "pause": self.paused,
             "resume": self.resumed,
             "step": self.stepped,

@@ -14,10 +14,9 @@ from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.agents.card_blocks import option_button
 from desktop_agent.gui.kit.flow_layout import FlowLayout
-from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
     GhostButton,
@@ -26,10 +25,11 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.state.session_state import PendingRequest
-from desktop_agent.gui.transcript.cards.approval_text import request_text
+from desktop_agent.gui.transcript.cards.approval_text import is_host, request_text
 
 # The card in the transcript shows all of it.
 _EFFECT_LINES = 3
@@ -60,23 +60,19 @@ class RequestRow(QFrame):
         self.setProperty("frame", "card")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.mark = QCheckBox(self)
-        self.mark.setObjectName("askMark")
+        self.mark = named(QCheckBox(self), "askMark", self.tr("Select this request"))
         self.mark.setProperty("kind", "bare")
-        self.mark.setAccessibleName(self.tr("Select this request"))
         self.mark.toggled.connect(self.marked)
         self.mark.hide()
         icon = "shield-alert" if ask.is_approval else "message-circle-question-mark"
         self._icon = IconLabel(theme, icon, "warn", 14, self)
-        self._who = ElidedLabel("", Qt.TextElideMode.ElideLeft, "caption", self)
-        self._who.setObjectName("askWho")
+        self._who = ElidedLabel("", Qt.TextElideMode.ElideLeft, "caption", self, name="askWho")
         self._age = TextLabel("", "caption", self)
         what = ask.asked.title if isinstance(ask.asked, ApprovalRequest) else ask.asked.text
-        self._what = TextLabel(plain_words(what), "strong", self)
-        self._what.setWordWrap(True)
-        self._effect = TextLabel("", "mono", self)
-        self._effect.setObjectName("askEffect")
-        self._effect.setWordWrap(True)
+        self._what = TextLabel(plain_words(what), "strong", self, wraps=True)
+        is_prose = isinstance(ask.asked, ApprovalRequest) and is_host(ask.asked)
+        kind = "muted" if is_prose else "mono"
+        self._effect = TextLabel("", kind, self, name="askEffect", wraps=True)
         effect = self._effect_text()
         self._effect.setText(effect)
         self._effect.setVisible(bool(effect))
@@ -96,6 +92,8 @@ class RequestRow(QFrame):
         asked = self.ask.asked
         if not isinstance(asked, ApprovalRequest):
             return ""
+        if is_host(asked):
+            return plain_words(request_text(asked))
         lines = request_text(asked).splitlines()
         if isinstance(asked.display, DiffDisplay):
             # The file and the size of the change, then the lines that change.
@@ -135,13 +133,10 @@ class RequestRow(QFrame):
         lines.addLayout(row(allow, refuse, None, show, spacing=6))
 
     def _add_field(self, lines: QVBoxLayout) -> None:
-        self._field = QLineEdit(self)
-        self._field.setObjectName("askField")
-        self._field.setAccessibleName(self.tr("Answer"))
+        self._field = named(QLineEdit(self), "askField", self.tr("Answer"))
         self._field.setPlaceholderText(self.tr("Answer…"))
         self._field.returnPressed.connect(self._answer)
-        answer = PrimaryButton(self._theme, self.tr("Answer"), parent=self)
-        answer.setObjectName("askAnswer")
+        answer = PrimaryButton(self._theme, self.tr("Answer"), parent=self, name="askAnswer")
         answer.clicked.connect(self._answer)
         lines.addLayout(row(self._field, answer, spacing=6, stretch=0))
 

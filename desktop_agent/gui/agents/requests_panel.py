@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -25,6 +25,7 @@ from desktop_agent.gui.kit.widgets import (
     column,
     has_focus_in,
     row,
+    ticker,
 )
 from desktop_agent.gui.state.session_state import PendingRequest, SessionState
 
@@ -63,8 +64,7 @@ class RequestsPanel(QWidget):
         self.setAccessibleName(self.tr("Waiting for you"))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._build()
-        self._ages = QTimer(self, interval=1_000)
-        self._ages.timeout.connect(self._show_ages)
+        self._ages = ticker(self, 1_000, self._show_ages)
         self.hide()
 
     def show_state(self, state: SessionState) -> None:
@@ -180,7 +180,7 @@ class RequestsPanel(QWidget):
         self._allow.set_text(self.tr("Allow %n", "", len(marked)))
         self._refuse.set_text(self.tr("Refuse %n", "", len(marked)))
         # Only like with like: one glance must do for all of them.
-        is_mixed = len({ask.tool for ask in marked}) > 1
+        is_mixed = len({ask.kind for ask in marked}) > 1
         self._allow.setEnabled(not is_mixed)
         self._allow.setToolTip(
             self.tr("Select requests of one kind to allow them together") if is_mixed else ""
@@ -215,15 +215,12 @@ class RequestsPanel(QWidget):
         self._content.setLayout(self._rows)
         self._area = FittedArea(self._content, _MAX_HEIGHT, self)
         self._area.setAccessibleName(self.tr("Waiting for you"))
-        self._rest = TextLabel("", "caption", self)
-        self._rest.setObjectName("asksRest")
+        self._rest = TextLabel("", "caption", self, name="asksRest")
         self._rest.hide()
         self._bar = QWidget(self)
-        self._allow = PrimaryButton(theme, "", parent=self._bar)
-        self._allow.setObjectName("asksAllow")
+        self._allow = PrimaryButton(theme, "", parent=self._bar, name="asksAllow")
         self._allow.clicked.connect(lambda: self._decide(self._marked(), AllowOnce()))
-        self._refuse = TextButton(theme, "", parent=self._bar)
-        self._refuse.setObjectName("asksRefuse")
+        self._refuse = TextButton(theme, "", parent=self._bar, name="asksRefuse")
         self._refuse.clicked.connect(lambda: self._decide(self._marked(), Deny()))
         self._bar.setLayout(row(self._allow, self._refuse, None))
         # In a low window the rest is scrolled; these are not squeezed.

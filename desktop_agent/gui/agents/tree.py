@@ -11,16 +11,21 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.row_builder import AgentRowBuilder, same_states
-from desktop_agent.gui.agents.rows import AgentRow, matching, tokens_of
+from desktop_agent.gui.agents.rows import (
+    AgentRow,
+    AgentRowBuilder,
+    matching,
+    same_states,
+    tokens_of,
+)
 from desktop_agent.gui.agents.tree_view import AgentTreeView, changed_roles
 from desktop_agent.gui.kit.lists.list_model import text_roles
 from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, column, named, row
 
 # Ten updates a second are enough to follow anything.
 _COALESCE_MS = 100
@@ -62,11 +67,9 @@ class AgentTree(QWidget):
         self._build()
         self._is_stale = False
         self._turns = False
-        self._soon = QTimer(self, singleShot=True, interval=_COALESCE_MS)
-        self._soon.setObjectName("agentUpdates")
+        self._soon = named(QTimer(self, singleShot=True, interval=_COALESCE_MS), "agentUpdates")
         self._soon.timeout.connect(self._on_soon)
-        self._clock = QTimer(self, interval=_SECOND_MS)
-        self._clock.setObjectName("agentClock")
+        self._clock = named(QTimer(self, interval=_SECOND_MS), "agentClock")
         self._clock.timeout.connect(self.flush)
         theme.pulse.ticked.connect(self._on_pulse)
         theme.changed.connect(self._fit)
@@ -196,18 +199,14 @@ class AgentTree(QWidget):
     def _build(self) -> None:
         theme = self._theme
         title = TextLabel(self.tr("Subagents"), "title", self)
-        self.summary = ElidedLabel("", role="muted", parent=self)
+        self.summary = ElidedLabel("", role="muted", parent=self, name="agentSummary")
         # It shrinks when the text is large, and else stands at the trailing edge.
         self.summary.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.summary.setMinimumWidth(1)
-        self.summary.setObjectName("agentSummary")
-        self.filter = SearchField(theme, self.tr("Find a subagent"), self)
-        self.filter.setObjectName("findAgent")
+        self.filter = named(SearchField(theme, self.tr("Find a subagent"), self), "findAgent")
         self.filter.hide()
-        self._none = TextLabel("", "muted", self)
-        self._none.setObjectName("noAgentFound")
+        self._none = TextLabel("", "muted", self, name="noAgentFound", wraps=True)
         self._none.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._none.setWordWrap(True)
         self._none.hide()
         self.model: SnapshotTreeModel[AgentRow] = SnapshotTreeModel(
             lambda one: one.key,

@@ -8,14 +8,14 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPixmap
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from desktop_agent.core.messages import ImagePart
 from desktop_agent.gui.composer.attachments import Attachment
 from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, Spinner
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, Spinner, named, row
 
 _THUMB = 22
 _MIDDLE, _RIGHT = Qt.TextElideMode.ElideMiddle, Qt.TextElideMode.ElideRight
@@ -31,10 +31,7 @@ class Chip(QFrame):
         self._theme = theme
         self.setProperty("frame", "chip")
         self.setProperty("tone", "err" if reason else "")
-        self._line = QHBoxLayout(self)
-        self._line.setContentsMargins(8, 2, 2, 2)
-        self._line.setSpacing(6)
-        self._line.addWidget(picture)
+        self._line = row(picture, spacing=6, edges=(8, 2, 2, 2), within=self)
 
     def add_text(self, text: str, mode: Qt.TextElideMode, role: str, most: int) -> None:
         """Show a text at most so wide."""
@@ -48,8 +45,7 @@ class Chip(QFrame):
         """Add the button that removes it; say what the chip is."""
         self.setAccessibleName(name)
         self.setToolTip(plain_tip(tip))
-        button = IconButton(self._theme, "x", remove, self, size=12)
-        button.setObjectName(remove_name)
+        button = IconButton(self._theme, "x", remove, self, size=12, name=remove_name)
         button.clicked.connect(self.removed)
         self._line.addWidget(button)
         return self
@@ -124,8 +120,7 @@ def skill_row(theme: Theme, parent: QWidget) -> ChipRow:
 def _skill_chip(theme: Theme, skill: tuple[str, str], parent: QWidget) -> Chip:
     name, reason = skill
     icon, token = ("circle-alert", "err") if reason else ("book-open", "accent")
-    chip = Chip(theme, parent, IconLabel(theme, icon, token, 14), reason)
-    chip.setObjectName("skillChip")
+    chip = named(Chip(theme, parent, IconLabel(theme, icon, token, 14), reason), "skillChip")
     chip.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     chip.add_text(name, _RIGHT, "", 260)
     chip.add_text(reason, _RIGHT, "error", 420)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Mode
@@ -23,7 +23,7 @@ from desktop_agent.gui.composer.input import COMMANDS, ComposerInput
 from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, row
 from desktop_agent.gui.language_models.text import own_name
 from desktop_agent.gui.notes.strip import NoteStrip
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
@@ -89,6 +89,8 @@ class Composer(QWidget):
                 self._follow_info(event)
             case StepEnded() if event.agent_id == self._notes.agent_id:
                 self._add_step(event)
+            case CommandRefused():
+                self._give_back(event)
             case NoteQueued():
                 self._unconfirmed.pop(event.note.id, None)
                 if event.agent_id == self._notes.agent_id:
@@ -101,7 +103,7 @@ class Composer(QWidget):
         """Show the notes, the turn and the tools of the agent that is shown."""
         self._state, self._notes = state, state.notes(state.shown)
         self._strip.show_notes(self._notes)
-        self._bar.show_sandbox(state.sandbox)
+        self._bar.show_sandbox(state.sandbox, is_machine=state.is_machine_sandbox)
         self._show_buttons()
 
     def set_settings(self, settings: Settings) -> None:
@@ -152,28 +154,14 @@ class Composer(QWidget):
     # -- construction ---------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        inner = QVBoxLayout(self._frame)
-        inner.setContentsMargins(12, 10, 10, 8)
-        inner.setSpacing(6)
-        inner.addWidget(self.box)
+        column(self.box, self._bar, spacing=6, edges=(12, 10, 10, 8), within=self._frame)
         self._frame.setFocusProxy(self.box)
-        inner.addWidget(self._bar)
-        column = QWidget(self)
-        column.setMaximumWidth(_MAX_WIDTH)
-        stack = QVBoxLayout(column)
-        stack.setContentsMargins(0, 0, 0, 0)
-        stack.setSpacing(8)
-        stack.addStretch(1)
-        stack.addWidget(self._strip)
-        stack.addWidget(self._frame)
-        stack.addWidget(self._ended)
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(16, 0, 16, 16)
+        centred = QWidget(self, maximumWidth=_MAX_WIDTH)
+        column(None, self._strip, self._frame, self._ended, spacing=8, within=centred)
         # In line with the transcript's column, which is centred once there is room to spare.
-        outer.addStretch(1)
-        outer.addWidget(column, 1000)
-        outer.addStretch(1)
-        outer.addSpacing(self._theme.size("scrollbar"))
+        scroll_bar = self._theme.size("scrollbar")
+        edges = (16, 0, 16, 16)
+        row(None, (centred, 1000), None, scroll_bar, spacing=-1, edges=edges, within=self)
 
     def _connect(self) -> None:
         box, bar, strip = self.box, self._bar, self._strip.notes
@@ -209,6 +197,8 @@ class Composer(QWidget):
 
     def open(self, page: AgentPage, state: SessionState) -> None:
         """Write to the agent of this page from now on."""
+        # What was typed before the first session was there belongs to that session.
+        typed = self.draft() if self._info is None else ""
         info = self._info = page.info
         self._sends_when_read = None
         self._stopped_turn = -1
@@ -225,6 +215,7 @@ class Composer(QWidget):
         self._bar.set_model(own_name(page.model))
         self._show_numbers()
         self.show_state(state)
+        self.set_draft(typed)
 
     def _follow_info(self, event: SessionsChanged) -> None:
         self._drafts.forget_deleted({info.id for info in event.sessions})
@@ -242,12 +233,11 @@ class Composer(QWidget):
             self._dollars = (self._dollars or 0.0) + event.usage.cost
         self._show_numbers()
 
-    def give_back(self, refused: CommandRefused) -> None:
+    def _give_back(self, refused: CommandRefused) -> None:
         """Return a note that never reached the disk to the box that it was sent from."""
         sent = self._unconfirmed.pop(NoteId(refused.about), None)
         if sent is not None:
             self.box.give_back(*sent)
-            self._show_buttons()
 
     # -- sending --------------------------------------------------------------------------
 
@@ -408,11 +398,8 @@ class _EndedBar(QFrame):
         super().__init__(parent)
         self.setObjectName("endedBar")
         self.setProperty("frame", "card")
-        self.words = TextLabel("", "muted", self)
-        self.words.setObjectName("endedWords")
-        self.words.setWordWrap(True)
-        self.button = TextButton(theme, self.tr("Write to Main"), parent=self)
-        self.button.setObjectName("writeToMain")
+        self.words = TextLabel("", "muted", self, name="endedWords", wraps=True)
+        self.button = TextButton(theme, self.tr("Write to Main"), parent=self, name="writeToMain")
         self.button.setToolTip(self.tr("Shows the main agent; what you typed here comes along"))
         self.setFocusProxy(self.button)
         line = row(self.words, self.button, spacing=8)

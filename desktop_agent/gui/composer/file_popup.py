@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
-from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QWidget
 
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import FilterDelegate, PickRow
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextLabel
+from desktop_agent.gui.kit.widgets import TextLabel, column, named
 from desktop_agent.gui.skills.text import origin_word, state_icon
 
 _ROWS = 8
@@ -32,8 +32,7 @@ class FilePopup(QFrame):
         self._anchor = anchor
         self.setObjectName("filePopup")
         self.setProperty("frame", "popover")
-        self.list = QListWidget(self)
-        self.list.setObjectName("fileList")
+        self.list = named(QListWidget(self), "fileList")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setUniformItemSizes(True)
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
@@ -44,10 +43,7 @@ class FilePopup(QFrame):
         self.list.currentTextChanged.connect(self._announce)
         self._empty = TextLabel("", "subtle")
         self._empty.setContentsMargins(8, 4, 8, 4)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(4, 4, 4, 4)
-        layout.addWidget(self.list)
-        layout.addWidget(self._empty)
+        column(self.list, self._empty, spacing=-1, edges=(4, 4, 4, 4), within=self)
         self.name_list(self.tr("Files that match"), self.tr("No file matches"))
         self.hide()
 

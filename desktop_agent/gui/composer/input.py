@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QImage, QKeyEvent
-from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from desktop_agent.core.messages import ImagePart, TextPart
 from desktop_agent.core.notes import Note
@@ -18,7 +18,7 @@ from desktop_agent.gui.composer.chips import attachment_row, skill_row
 from desktop_agent.gui.composer.drafts import Draft
 from desktop_agent.gui.composer.text_edit import ComposerText
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextLabel, single_timer
+from desktop_agent.gui.kit.widgets import TextLabel, column, single_timer
 from desktop_agent.gui.skills.text import why_not_usable
 
 if TYPE_CHECKING:
@@ -43,18 +43,14 @@ class ComposerInput(QWidget):
         self._skills: dict[str, Skill] = {}
         self._skill_chips = skill_row(theme, self)
         self._chips = attachment_row(theme, self)
-        self._warning = TextLabel("", "warn", self)
-        self._warning.setObjectName("imageWarning")
-        self._warning.setWordWrap(True)
+        self._warning = TextLabel("", "warn", self, name="imageWarning", wraps=True)
         self._warning.hide()
         self.edit = ComposerText(theme, self)
         # The lists are made when they first open.
         self._file_list: FilePopup | None = None
         self._skill_list: SkillPopup | None = None
         self._completion = single_timer(self, _COMPLETION_DELAY_MS, self._ask_completions)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
+        layout = column(spacing=6, within=self)
         for widget in (self._skill_chips, self._chips, self._warning, self.edit):
             layout.addWidget(widget)
         self.setFocusProxy(self.edit)

@@ -13,7 +13,7 @@ from desktop_agent.core.approvals import Mode
 from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.text_cache import TextCache
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import restyle
+from desktop_agent.gui.kit.widgets import named, restyle
 
 _ICONS: dict[Mode, tuple[str, str]] = {
     "look": ("eye", "info"),
@@ -35,9 +35,7 @@ class ModeButton(MenuButton):
         self.folder = ""
         self._confirmed = TextCache(paths.config_dir() / "confirmed.json", self)
         self._is_narrow = False
-        self._menu = QMenu(self)
-        self._menu.setObjectName("modeMenu")
-        self._menu.setAccessibleName(self.tr("What the agent may do"))
+        self._menu = named(QMenu(self), "modeMenu", self.tr("What the agent may do"))
         group = QActionGroup(self)
         self._actions: dict[Mode, QAction] = {}
         for mode, (title, explained) in self._texts().items():
@@ -108,8 +106,7 @@ class ModeButton(MenuButton):
         self.mode_chosen.emit(mode)
 
     def _confirm(self) -> None:
-        box = QMessageBox(self.window())
-        box.setObjectName("confirmFree")
+        box = named(QMessageBox(self.window()), "confirmFree")
         box.setIcon(QMessageBox.Icon.Warning)
         box.setWindowTitle(self.tr("Work without asking"))
         box.setText(self.tr("Let the agent change files in this folder without asking?"))

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.sandbox import SandboxState
+from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, restyle
+from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, named, restyle
+
+_LETTERS = 26
 
 
 class SandboxButton(GhostButton):
     """Nothing is shown before it is known."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "", "shield", parent)
+        super().__init__(theme, "", "box", parent)
         self.setObjectName("sandboxButton")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._state: SandboxState | None = None
+        self._is_machine = False
         self._is_narrow = False
         self.clicked.connect(self._open)
         self.hide()
@@ -25,13 +30,13 @@ class SandboxButton(GhostButton):
     @property
     def is_known(self) -> bool:
         """Whether there is something to show."""
-        return self._state is not None
+        return self._state is not None or self._is_machine
 
-    def show_sandbox(self, state: SandboxState | None) -> bool:
-        """Show this state; return whether that changed anything."""
-        if state == self._state:
+    def show_sandbox(self, state: SandboxState | None, *, is_machine: bool) -> bool:
+        """Show this state, or that the machine is the sandbox; return whether it was another."""
+        if (state, is_machine) == (self._state, self._is_machine):
             return False
-        self._state = state
+        self._state, self._is_machine = state, is_machine
         self._show()
         return True
 
@@ -42,17 +47,28 @@ class SandboxButton(GhostButton):
             self._show()
 
     def _show(self) -> None:
-        holds = self._state is not None and self._state.holds
-        words = self.tr("Sandboxed") if holds else self.tr("Not sandboxed")
-        self.set_text("" if self._is_narrow else words)
-        self.set_icon("shield" if holds else "triangle-alert", "muted" if holds else "warn")
+        holds = self._holds
+        shown = words = self.tr("Sandboxed") if holds else self.tr("Not sandboxed")
+        if self._is_machine:
+            shown, words = self.tr("This machine"), self.tr("This machine is the sandbox")
+        self.set_text("" if self._is_narrow else shown)
+        self.set_icon("box" if holds else "triangle-alert", "muted" if holds else "warn")
         self.setAccessibleName(words)
         self.setAccessibleDescription(self._explained())
         self.setToolTip(words)
         self.setProperty("tone", "" if holds else "warn")
         restyle(self)
 
+    @property
+    def _holds(self) -> bool:
+        return self._state is not None and self._state.holds and not self._is_machine
+
     def _explained(self) -> str:
+        if self._is_machine:
+            return self.tr(
+                "Commands of this session run as they are and can change anything here; in the "
+                "mode that doesn't ask, unasked. Switch it off under the folder's name."
+            )
         if self._state is None:
             return ""
         if self._state.holds:
@@ -64,10 +80,37 @@ class SandboxButton(GhostButton):
         return f"{self._state.reason} {more}"
 
     def _open(self) -> None:
-        if self._state is None:
-            return
-        # Nobody needs it before the first click.
-        from desktop_agent.gui.composer.sandbox_popover import open_sandbox_popover
-
-        remedy = "" if self._state.holds else self._state.remedy
+        state = None if self._holds or self._is_machine else self._state
+        remedy = state.remedy if state is not None else ""
         open_sandbox_popover(self._theme, self, self.accessibleName(), self._explained(), remedy)
+
+
+def open_sandbox_popover(
+    theme: Theme, anchor: QWidget, title: str, words: str, remedy: str
+) -> Popover:
+    """Open it above the anchor; it is gone when it is closed."""
+    popover = named(Popover(theme, title, anchor.window()), "sandboxPopover")
+    popover.closed.connect(popover.deleteLater)
+    popover.body.addWidget(TextLabel(title, "title"))
+    about = TextLabel(words, "muted", name="sandboxReason")
+    popover.body.addWidget(_wrapped(theme, about))
+    if remedy:
+        shown = TextLabel(remedy, "mono", name="sandboxRemedy")
+        shown.setAccessibleName(remedy)
+        flags = Qt.TextInteractionFlag
+        shown.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+        popover.body.addWidget(_wrapped(theme, shown))
+        copy = TextButton(theme, QCoreApplication.translate("SandboxPopover", "Copy"), "copy")
+        copy.setObjectName("copyRemedy")
+        # What is pasted into a terminal is the command alone.
+        copied = remedy.removeprefix("Run: ")
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(copied))
+        popover.body.addWidget(copy, 0, Qt.AlignmentFlag.AlignLeft)
+    popover.open_below(anchor, above=True)
+    return popover
+
+
+def _wrapped(theme: Theme, label: TextLabel) -> TextLabel:
+    label.setWordWrap(True)
+    label.setFixedWidth(_LETTERS * theme.text_px("ui"))
+    return label

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QLocale, QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtCore import QEvent, QLocale, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.gui.composer.mode_button import ModeButton
 from desktop_agent.gui.composer.sandbox_button import SandboxButton
 from desktop_agent.gui.kit.menu_button import MenuButton
-from desktop_agent.gui.kit.round_button import RoundButton
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    IconButton,
+    PrimaryButton,
+    TextButton,
+    TextLabel,
+    named,
+    row,
+)
 from desktop_agent.gui.language_models.text import short_count
 
 _MIN_WIDTH = 240
@@ -24,6 +30,7 @@ _GAP = 4
 _NAME = 16
 # What is given up first when there is little room: cost, model's name, mode's name, …
 _MODEL_WIDTHS = (220, 220, 130, 130, 90, 90, 60)
+_RING = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,37 +74,26 @@ class ComposerBar(QWidget):
 
     def _make_left(self) -> None:
         theme = self._theme
-        self.attach = IconButton(theme, "paperclip", self.tr("Attach files"))
-        self.attach.setObjectName("attachButton")
-        self.mention = IconButton(theme, "at-sign", self.tr("Mention a file"))
-        self.mention.setObjectName("mentionButton")
-        self.model = MenuButton(theme, "sparkles")
-        self.model.setObjectName("modelButton")
+        self.attach = IconButton(theme, "paperclip", self.tr("Attach files"), name="attachButton")
+        self.mention = IconButton(theme, "at-sign", self.tr("Mention a file"), name="mentionButton")
+        self.model = named(MenuButton(theme, "sparkles"), "modelButton")
         self.mode = ModeButton(theme)
         self.sandbox = SandboxButton(theme)
 
     def _make_right(self) -> None:
         theme = self._theme
-        self.cost = TextLabel("", "subtle")
-        self.cost.setObjectName("costLabel")
-        self.meter = TextLabel("", "subtle")
-        self.meter.setObjectName("contextMeter")
-        self.send = RoundButton(theme, "arrow-up", self.tr("Send message"))
-        self.send.setObjectName("sendButton")
-        self.stop = TextButton(theme, self.tr("Stop"), "square")
-        self.stop.setObjectName("stopButton")
-        self.second = TextButton(theme, "")
-        self.second.setObjectName("secondButton")
+        self.cost = TextLabel("", "subtle", name="costLabel")
+        self.meter = TextLabel("", "subtle", name="contextMeter")
+        self.send = named(RoundButton(theme, "arrow-up", self.tr("Send message")), "sendButton")
+        self.stop = TextButton(theme, self.tr("Stop"), "square", name="stopButton")
+        self.second = TextButton(theme, "", name="secondButton")
         self.second.clicked.connect(lambda: self.sent.emit(True))
-        self.first = PrimaryButton(theme, "")
-        self.first.setObjectName("firstButton")
+        self.first = PrimaryButton(theme, "", name="firstButton")
         for button in (self.send, self.first):
             button.clicked.connect(lambda: self.sent.emit(False))
         self.more = IconButton(theme, "chevron-up", self.tr("More ways to send"), size=14)
         self.more.setObjectName("moreButton")
-        menu = QMenu(self.more)
-        menu.setObjectName("sendMenu")
-        menu.setAccessibleName(self.tr("More ways to send"))
+        menu = named(QMenu(self.more), "sendMenu", self.tr("More ways to send"))
         self.cut = menu.addAction("")
         self.cut.setObjectName("stopAndSend")
         self.halt = menu.addAction(self.tr("Stop, keep what I typed"))
@@ -210,9 +206,9 @@ class ComposerBar(QWidget):
         )
         self.meter.set_role("error" if percent >= 95 else "warn" if percent >= 80 else "subtle")
 
-    def show_sandbox(self, state: SandboxState | None) -> None:
+    def show_sandbox(self, state: SandboxState | None, *, is_machine: bool) -> None:
         """Show whether commands are contained; nothing before it is known."""
-        if self.sandbox.show_sandbox(state):
+        if self.sandbox.show_sandbox(state, is_machine=is_machine):
             self._fit()
 
     def show_cost(self, dollars: float | None) -> None:
@@ -277,3 +273,57 @@ class ComposerBar(QWidget):
 
 def _short(words: str, limit: int = 60) -> str:
     return words if len(words) <= limit else f"{words[: limit - 1]}…"
+
+
+class RoundButton(QAbstractButton):
+    """A filled circle with an icon, and a ring around it while it has the focus."""
+
+    def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._icon = icon
+        self.setAccessibleName(name)
+        self.setToolTip(name)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFixedSize(self.sizeHint())
+        theme.changed.connect(self._fit)
+
+    def sizeHint(self) -> QSize:
+        """The circle and room for the ring."""
+        side = self._theme.size("send") + 2 * _RING
+        return QSize(side, side)
+
+    def _fit(self) -> None:
+        self.setFixedSize(self.sizeHint())
+        self.update()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._theme
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        circle = QRectF(self.rect()).adjusted(_RING, _RING, -_RING, -_RING)
+        painter.setPen(Qt.PenStyle.NoPen)
+        fill = theme.color("accentFill" if self.isEnabled() else "active")
+        if self.isEnabled() and (self.isDown() or self.underMouse()):
+            fill = fill.darker(118 if self.isDown() else 108)
+        painter.setBrush(fill)
+        painter.drawEllipse(circle)
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(theme.color("accent"), 2))
+            painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        token = "onAccent" if self.isEnabled() else "muted"
+        size = theme.icon_px(18)
+        pixmap = theme.pixmap(self._icon, token, size, self.devicePixelRatioF())
+        corner = circle.center()
+        painter.drawPixmap(round(corner.x() - size / 2), round(corner.y() - size / 2), pixmap)
+        painter.end()

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject
 
-from desktop_agent.gui.bridge.bridge import Bridge
-from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.gui.bridge.bridge import Bridge, Queries
 from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.kit.theme import Theme

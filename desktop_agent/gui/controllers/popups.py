@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models import ModelInfo
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.language_models.text import model_title, own_name
+from desktop_agent.gui.state.session_state import AgentPage
 
 if TYPE_CHECKING:
     from desktop_agent.gui.frame.command_palette import CommandPalette
     from desktop_agent.gui.language_models.picker import ModelPicker
+    from desktop_agent.gui.transcript.view.view import TranscriptView
     from desktop_agent.gui.workspace.picker import WorkspacePicker
 
 
@@ -26,14 +27,10 @@ class PopupController(Controller):
 
     Signals:
         folder_found(path): what came out of a dialog
-        model_titled(title, has_images): what the model is called, and whether it takes pictures
-        session_chosen(id): a session of the palette
         picker_made(WorkspacePicker): the folder picker, once
     """
 
     folder_found = Signal(str)
-    model_titled = Signal(str, object)
-    session_chosen = Signal(str)
     picker_made = Signal(object)
 
     def __init__(self, parts: WindowParts, settings: SettingsController) -> None:
@@ -45,20 +42,40 @@ class PopupController(Controller):
         self._palette: CommandPalette | None = None
         self._session.settings_changed.connect(self._feed_folders)
         self._session.workspace_changed.connect(self._feed_folders)
+        self._session.agent_shown.connect(self._on_agent_shown)
+        self._pages.page_made.connect(self._on_page_made)
+        self._frame.sidebar.workspace.clicked.connect(self.open_picker)
+        self._frame.composer.model_picker_requested.connect(self.open_models)
+
+    def _on_page_made(self, view: TranscriptView) -> None:
+        view.fault_action.connect(self._act)
+
+    def _act(self, action: str) -> None:
+        """Do what a failed turn offers."""
+        session = self._session
+        if action == "edit_key":
+            model = session.info.model if session.info else session.settings.model
+            self._settings.open_keys(model.partition("/")[0])
+        elif action == "switch_model":
+            self.open_models()
+        elif action == "settings":
+            self._settings.open()
+        else:
+            session.tell(self._engine.resume)
 
     # -- folders -----------------------------------------------------------------------------
 
-    def open_picker(self, anchor: QWidget) -> None:
+    def open_picker(self) -> None:
         picker = self._picker or self._make_picker()
         self._feed_folders()
-        picker.open_below(anchor)
+        picker.open_below(self._frame.sidebar.workspace)
         picker.search.setFocus()
 
-    def offer_folder(self, anchor: QWidget, path: str) -> None:
+    def offer_folder(self, path: str) -> None:
         """Take a folder that was dropped; a risky one is asked about in the picker."""
         picker = self._picker or self._make_picker()
         if not picker.offer(path):
-            self.open_picker(anchor)
+            self.open_picker()
 
     def browse(self) -> None:
         self._choose_folder(self.tr("Open folder"), self.folder_found.emit)
@@ -70,12 +87,16 @@ class PopupController(Controller):
         picker.folder_chosen.connect(self._session.open_folder)
         picker.extra.workspace_changed.connect(self._session.set_workspace)
         picker.recent_removed.connect(self._session.forget_folder)
+        picker.machine.toggled.connect(self._set_machine_sandbox)
         picker.browse_requested.connect(self.browse)
         picker.extra.add_requested.connect(
             lambda: self._choose_folder(self.tr("Also allow this folder"), picker.extra.add)
         )
         self.picker_made.emit(picker)
         return picker
+
+    def _set_machine_sandbox(self, is_on: bool) -> None:
+        self._session.set(self._engine.set_machine_sandbox, is_on)
 
     def _choose_folder(self, title: str, then: Callable[[str], None]) -> None:
         from PySide6.QtWidgets import QFileDialog  # slow to load, and rarely wanted
@@ -95,11 +116,13 @@ class PopupController(Controller):
             for info in self._known.running():
                 counts[info.workspace.root] = counts.get(info.workspace.root, 0) + 1
             recent = self._session.settings.recent_folders
+            is_open = self._session.current is not None
+            self._picker.machine.set_state(self._known.is_machine_sandbox if is_open else None)
             self._picker.set_state(self._session.workspace, recent, counts)
 
     # -- models ------------------------------------------------------------------------------
 
-    def open_models(self, anchor: QWidget) -> None:
+    def open_models(self) -> None:
         picker = self._model_picker or self._make_models()
         info, settings = self._session.info, self._session.settings
         name, base = (info.model, info.api_base) if info else (settings.model, settings.api_base)
@@ -107,16 +130,21 @@ class PopupController(Controller):
         picker.set_models(self._models)
         picker.set_current(name, base)
         picker.set_loading()
-        picker.open_at(anchor)
+        picker.open_at(self._frame.composer.model_button)
         self._queries.ask(self._show_models, self._queries.catalog.models(settings))
 
+    def _on_agent_shown(self, page: AgentPage) -> None:
+        if not self._session.is_at_main:
+            self.name_model(page.model, page.info.api_base)
+
     def name_model(self, name: str, api_base: str) -> None:
-        """Emit what the model is called."""
+        """Say in the message box what the model is called."""
+        composer = self._frame.composer
         for model in self._models:
             if (model.name, model.api_base) == (name, api_base):
-                self.model_titled.emit(model_title(model), model.has_images)
+                composer.set_model(model_title(model), model.has_images)
                 return
-        self.model_titled.emit(own_name(name), None)
+        composer.set_model(own_name(name))
 
     def _make_models(self) -> ModelPicker:
         from desktop_agent.gui.language_models.picker import ModelPicker
@@ -152,14 +180,13 @@ class PopupController(Controller):
             from desktop_agent.gui.frame.command_palette import CommandPalette
 
             self._palette = CommandPalette(self._theme, self._frame.window())
-            self._palette.session_chosen.connect(self.session_chosen)
+            self._palette.session_chosen.connect(self._session.choose_session)
         sessions = self._known.sessions.values()
         newest = sorted(sessions, key=lambda info: info.updated_at, reverse=True)
         self._palette.open_over(self._frame.window(), actions, newest)
 
     def open_shortcuts(self, actions: Sequence[QAction]) -> None:
-        from desktop_agent.gui.frame.shortcut_names import other_keys
-        from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog
+        from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog, other_keys
 
         if self._palette is not None:
             self._palette.close()

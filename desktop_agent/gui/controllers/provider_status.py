@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QUrl
 
 from desktop_agent.core.events import Event, NoteDelivered, RetryScheduled, StepEnded, TurnEnded
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.providers import provider_title
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.controllers.session import SessionController
-from desktop_agent.gui.frame.sidebar import Sidebar
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.state.session_state import AgentPage
 
 
-class ProviderStatus(QObject):
+class ProviderStatus(Controller):
     """Follows the session that is shown."""
 
-    def __init__(self, sidebar: Sidebar, session: SessionController) -> None:
-        super().__init__(sidebar)
-        self._sidebar = sidebar
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts)
         self._provider = ""
-        self._session = session
+        session = self._session
         self._show(self.tr("No model chosen yet"), "circle", "subtle")
         self._follow_settings(session.settings)
         session.settings_changed.connect(self._follow_settings)
+        session.shown.connect(self._on_shown)
+        session.followed.connect(self._on_followed)
 
     def _follow_settings(self, settings: Settings) -> None:
         """Before there is a session, the model is the one that it would get."""
         if self._session.info is None:
-            self.set_model(settings.model)
+            self._set_model(settings.model)
 
-    def set_model(self, model: str, api_base: str = "") -> None:
+    def _on_shown(self, page: AgentPage) -> None:
+        self._set_model(page.info.model, page.info.api_base)
+
+    def _on_followed(self, events: tuple[Event, ...]) -> None:
+        for event in filter(self._known.is_about_shown, events):
+            self._apply(event)
+
+    def _set_model(self, model: str, api_base: str = "") -> None:
         """Start anew for a model; one of a server of the user's own goes by its host."""
         self._provider = "" if model == DEMO_MODEL else _provider(model, api_base)
         if model == DEMO_MODEL:
@@ -37,7 +45,7 @@ class ProviderStatus(QObject):
         elif model:
             self._show(self._provider, "circle", "subtle")
 
-    def apply(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         if not self._provider:
             return
         if isinstance(event, NoteDelivered | StepEnded):
@@ -58,7 +66,7 @@ class ProviderStatus(QObject):
         self._show(text.format(provider=self._provider), icon, token)
 
     def _show(self, text: str, icon: str, token: str) -> None:
-        self._sidebar.set_connection(text, icon, token)
+        self._frame.sidebar.set_connection(text, icon, token)
 
 
 def _provider(model: str, api_base: str) -> str:

@@ -1,17 +1,26 @@
-"""Shows sessions and agents, and gives commands about the one that is shown."""
+"""Routes events to what is shown; shows sessions and agents, and gives commands about them."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 
-from desktop_agent.core.events import AgentOpened, Event, SessionOpened, SessionsChanged
+from desktop_agent.core.events import (
+    AgentOpened,
+    Event,
+    MessageAdded,
+    NoteQueued,
+    SessionOpened,
+    SessionsChanged,
+    TurnStarted,
+)
 from desktop_agent.core.ids import AgentId, SessionId, new_session_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
@@ -19,9 +28,13 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.controllers.transcript_pages import STREAMED, SessionPages, is_untouched
+from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.folders import real_folder
 from desktop_agent.gui.state.session_state import NOTHING, AgentPage, Facet, SessionState
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.transcript.view.view import TranscriptView
 
 P = ParamSpec("P")
 _MAX_RECENT = 12
@@ -29,9 +42,11 @@ _TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
 class SessionController(QObject):
-    """Turns what the user asks for into the engine's commands.
+    """Takes in what happens, and turns what the user asks for into the engine's commands.
 
     Signals:
+        followed(tuple[Event], Facet): this was taken in, but for text that streams; what of the
+            session that is shown may differ now
         shown(AgentPage): a session is on screen now
         agent_shown(AgentPage): any agent's transcript is
         setup_needed: in place of a session while a model or a folder is missing
@@ -40,6 +55,7 @@ class SessionController(QObject):
         failed(str): a sentence for the user
     """
 
+    followed = Signal(object, object)
     shown = Signal(object)
     agent_shown = Signal(object)
     setup_needed = Signal()
@@ -50,6 +66,7 @@ class SessionController(QObject):
     def __init__(
         self,
         bridge: Bridge,
+        frame: WindowFrame,
         pages: SessionPages,
         known: SessionState,
         state: WindowState,
@@ -58,6 +75,7 @@ class SessionController(QObject):
     ) -> None:
         super().__init__(pages)
         self._bridge = bridge
+        self._frame = frame
         self.pages = pages
         self._known = known
         self._state = state
@@ -70,6 +88,40 @@ class SessionController(QObject):
         self._has_begun = False
         self._last_workspace: Workspace | None = None
         self.settings = settings
+        self._connect()
+        self._connect_composer()
+        bridge.received.connect(self._on_received)
+
+    def _connect(self) -> None:
+        engine, sessions = self._bridge.engine, self._frame.sidebar.sessions
+        self._frame.sidebar.new_session.clicked.connect(self.new_session)
+        sessions.session_chosen.connect(self.choose_session)
+        sessions.renamed.connect(engine.rename_session)
+        sessions.leaving.connect(self.leave)
+        sessions.returned.connect(self.take_back)
+        sessions.deleted.connect(engine.delete_session)
+        self._frame.header.renamed.connect(partial(self.set, engine.rename_session))
+        self.pages.page_made.connect(self._connect_page)
+
+    def _connect_composer(self) -> None:
+        composer, tell, engine = self._frame.composer, self.tell, self._bridge.engine
+        composer.begun.connect(self.get_ready)
+        composer.submitted.connect(self.send)
+        composer.main_requested.connect(self.turn_to_main)
+        composer.stop_requested.connect(partial(tell, engine.stop))
+        composer.stop_and_send_requested.connect(partial(tell, engine.stop_and_send))
+        composer.note_edited.connect(partial(tell, engine.edit_note))
+        composer.note_withdrawn.connect(partial(tell, engine.withdraw_note))
+        composer.resume_requested.connect(partial(tell, engine.resume))
+        composer.mode_chosen.connect(partial(self.set, engine.set_mode))
+
+    def _connect_page(self, view: TranscriptView) -> None:
+        engine, composer = self._bridge.engine, self._frame.composer
+        view.decided.connect(engine.decide)
+        view.answered.connect(engine.answer)
+        view.resume_requested.connect(partial(self.tell, engine.resume))
+        view.compose_requested.connect(composer.focus_text)
+        view.edit_requested.connect(composer.set_text)
 
     # -- what is known -----------------------------------------------------------------------
 
@@ -98,7 +150,20 @@ class SessionController(QObject):
 
     # -- events ------------------------------------------------------------------------------
 
-    def take(self, batch: Sequence[Event]) -> tuple[list[Event], Facet]:
+    def _on_received(self, batch: Sequence[Event]) -> None:
+        """Bring a batch to the state, the transcripts and the message box, then to the others."""
+        events, changed = self._take(batch)
+        composer = self._frame.composer
+        if changed:
+            composer.show_state(self._known)
+        for event in events:
+            is_begun = isinstance(event, NoteQueued | MessageAdded | TurnStarted)
+            if is_begun and self._known.is_about_shown(event):
+                self.pages.bring(self.agent)
+            composer.apply(event)
+        self.followed.emit(tuple(events), changed)
+
+    def _take(self, batch: Sequence[Event]) -> tuple[list[Event], Facet]:
         """Bring a batch to the state and the pages; a session that was waited for is shown.
 
         Returns what is for others too (not the words that stream), and what is to be shown anew.
@@ -144,7 +209,7 @@ class SessionController(QObject):
         changed = self._known.show(page.info.id, page.agent_id)
         self.pages.show(page)
         self.shown.emit(page)
-        self.agent_shown.emit(page)
+        self._write_to(page)
         early, self._early = self._early, []
         for note in early:
             self.send(note)
@@ -157,8 +222,13 @@ class SessionController(QObject):
         self._wanted_agent = None
         changed = self._known.show(page.info.id, page.agent_id)
         self.pages.show(page)
-        self.agent_shown.emit(page)
+        self._write_to(page)
         return changed
+
+    def _write_to(self, page: AgentPage) -> None:
+        """Let the composer talk to the agent that is shown."""
+        self._frame.composer.open(page, self._known)
+        self.agent_shown.emit(page)
 
     def _on_sessions(self, sessions: tuple[SessionInfo, ...]) -> None:
         is_gone = self.current is not None and self.current not in self._known.sessions
@@ -202,6 +272,18 @@ class SessionController(QObject):
         if session_id != self.current:
             self._wanted = SessionId(session_id)
             self._bridge.engine.open_session(self._wanted)
+
+    def choose_session(self, session_id: str) -> None:
+        """Show a session that the user picked from a list."""
+        self._frame.close_drawer()
+        self.show_session(session_id)
+        self._frame.composer.focus_text()
+
+    def new_session(self) -> None:
+        """Begin a session, as the user asked for."""
+        self._frame.close_drawer()
+        self.begin_session()
+        self._frame.composer.focus_text()
 
     def show_agent(self, agent_id: str) -> None:
         """Show the transcript of an agent of this session; the composer then talks to it."""

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import shiboken6
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.changes import UndoError
 from desktop_agent.core.commands import KeyPlace
+from desktop_agent.core.events import Event
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
     from desktop_agent.gui.language_models.key_form import KeyForm
@@ -28,12 +30,14 @@ class SettingsController(Controller):
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
         self._dialog: SettingsDialog | None = None
-        self._sandbox: SandboxState | None = None
+        self._session.followed.connect(self._on_followed)
+        self._session.settings_changed.connect(self._follow)
 
     def open(self) -> None:
         dialog = self._dialog or self._make()
         workspace = self._session.workspace
         dialog.rules.set_folder(workspace.root if workspace else "")
+        dialog.sandbox.set_place(workspace, self._session.current)
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
@@ -44,13 +48,11 @@ class SettingsController(Controller):
         if self._dialog is not None:
             self._dialog.show_keys(provider)
 
-    def set_sandbox(self, state: SandboxState | None) -> None:
-        """Know whether commands are contained."""
-        self._sandbox = state
-        if self._dialog is not None:
-            self._dialog.sandbox.set_sandbox(state)
+    def _on_followed(self, _: tuple[Event, ...], changed: Facet) -> None:
+        if self._dialog is not None and Facet.SANDBOX in changed:
+            self._dialog.sandbox.set_sandbox(self._known.sandbox)
 
-    def follow(self, settings: Settings) -> None:
+    def _follow(self, settings: Settings) -> None:
         """Show settings that were changed elsewhere, such as the text size by a key."""
         if self._dialog is not None:
             self._dialog.set_settings(settings)
@@ -71,13 +73,19 @@ class SettingsController(Controller):
         dialog.rules.rule_deleted.connect(self._delete_rule)
         dialog.rules.rule_added.connect(self._add_rule)
         dialog.about.update_check_requested.connect(self._check_updates)
+        dialog.sandbox.rule_deleted.connect(self._delete_rule)
+        dialog.sandbox.rule_added.connect(self._add_rule)
+        dialog.sandbox.contents_requested.connect(self._feed_sandbox)
+        dialog.sandbox.cache_emptied.connect(self._feed_sandbox)
         dialog.sandbox.check_requested.connect(self._engine.check_sandbox)
-        dialog.sandbox.set_sandbox(self._sandbox)
+        dialog.sandbox.set_sandbox(self._known.sandbox)
+        dialog.undo.emptied.connect(self._empty_undo)
         dialog.finished.connect(self._on_finished)
         return dialog
 
     def _feed(self) -> None:
         self._queries.run(self._feed_after(), "settings")
+        self._queries.run(self._feed_undo(), "what is kept for undo")
 
     async def _feed_after(self, change: Coroutine[Any, Any, object] | None = None) -> None:
         """Show what is known, when something was changed."""
@@ -89,6 +97,7 @@ class SettingsController(Controller):
         can_update = await queries.updates.can_ask()
         if self._dialog is not None:
             self._dialog.rules.set_rules(rules)
+            self._dialog.sandbox.set_rules(rules)
             self._dialog.models.set_keys(keys)
             self._dialog.about.set_can_update(can_update)
         has_keyring = await queries.keys.has_keyring()
@@ -96,6 +105,34 @@ class SettingsController(Controller):
         if self._dialog is not None:
             self._dialog.models.set_has_keyring(has_keyring)
             self._dialog.models.set_models(models)
+
+    def _feed_sandbox(self, emptied: str = "") -> None:
+        self._queries.run(self._feed_sandbox_after(emptied), "settings")
+
+    async def _feed_sandbox_after(self, emptied: str) -> None:
+        """Show what is in the sandbox, after a cache was emptied if one is named."""
+        engine, workspace = self._queries.engine, self._session.workspace
+        if emptied:
+            await engine.empty_cache(emptied)
+        contents = await engine.sandbox_contents(workspace.root if workspace else "")
+        if self._dialog is not None:
+            self._dialog.sandbox.set_contents(contents)
+
+    async def _feed_undo(self, emptied: str | None = None) -> None:
+        """Show what is kept for undo, after a folder of it was emptied if one is named."""
+        changes = self._queries.changes
+        try:
+            if emptied is not None:
+                await changes.empty_undo(emptied)
+            usage = await changes.undo_usage()
+        except UndoError as error:
+            self._queries.failed.emit(str(error))
+            return
+        if self._dialog is not None:
+            self._dialog.undo.set_usage(usage)
+
+    def _empty_undo(self, folder: str) -> None:
+        self._queries.run(self._feed_undo(folder), "emptying what is kept for undo")
 
     def _check(self, form: KeyForm | ServerForm, provider: str, api_base: str, key: str) -> None:
         def show(fault: Fault | None) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.events import CommandRefused
+from desktop_agent.core.events import CommandRefused, Event
 from desktop_agent.core.ids import AgentId, CompactionId
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
-from desktop_agent.gui.controllers.preload import Preload
 from desktop_agent.gui.kit.text import plain, with_plural
 from desktop_agent.gui.state.session_state import EVERYTHING, Facet
 
@@ -23,12 +24,32 @@ if TYPE_CHECKING:
     from desktop_agent.gui.agents.budget_form import BudgetForm
     from desktop_agent.gui.agents.panel import AgentPanel
     from desktop_agent.gui.frame.side_panel import RightPanel
-    from desktop_agent.gui.tasks.tabs import SidePanel
+    from desktop_agent.gui.tasks.panel import SidePanel
     from desktop_agent.gui.transcript.view.view import TranscriptView
+
+_WAIT_MS = 700
+_PAUSE_MS = 30
+# From the leaves up, so that each step is short.
+MODULES = (
+    "tasks.list_view",
+    "tasks.panel",
+    "tasks.graph_items",
+    "agents.actions",
+    "agents.tree_view",
+    "agents.card",
+    "agents.panel",
+    "frame.side_panel",
+)
 
 
 class SidePanelController(Controller):
-    """Feeds the panel with the session that is shown, and gives the commands it asks for."""
+    """Feeds the panel with the session that is shown, and gives the commands it asks for.
+
+    Signals:
+        undo_requested(agent_id): what a subagent did to files is to be taken back
+    """
+
+    undo_requested = Signal(str)
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
@@ -45,6 +66,16 @@ class SidePanelController(Controller):
         self._frame.composer.begun.connect(self._preload.start)
         self._frame.composer.box.changed.connect(self._preload.put_off)
         self._pages.page_made.connect(self._on_page_made)
+        self._session.followed.connect(self._on_followed)
+        self._frame.approvals.review_requested.connect(self.review)
+
+    def _on_followed(self, events: tuple[Event, ...], changed: Facet) -> None:
+        for event in events:
+            # What was typed for a subagent and never reached the disk goes back to its field.
+            if isinstance(event, CommandRefused) and self._panel is not None:
+                self._panel.agents.give_back(event.about)
+        if changed:
+            self.show_state(changed)
 
     def show_state(self, changed: Facet) -> None:
         """Show what differs of the session and the agent that are shown."""
@@ -54,7 +85,7 @@ class SidePanelController(Controller):
         if known.notes(known.shown).is_running:
             self._preload.start()
         if self._panel is not None:
-            self._panel.show_state(known, changed)
+            self._feed(self._panel, changed)
         elif len(known.agents) > 1 or known.has_tasks:
             self._make()
         places = Facet.SESSION | Facet.SHOWN | Facet.TASKS | Facet.AGENTS
@@ -63,10 +94,11 @@ class SidePanelController(Controller):
         if Facet.SHOWN in changed:
             self._show_agent()
 
-    def give_back(self, refused: CommandRefused) -> None:
-        """Return what was typed for a subagent and never reached the disk."""
-        if self._agents is not None:
-            self._agents.give_back(refused.about)
+    def _feed(self, panel: RightPanel, changed: Facet) -> None:
+        panel.tasks.show_state(self._known, changed)
+        panel.agents.show_state(self._known, changed)
+        if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):
+            panel.share_soon()
 
     def _show_agent(self) -> None:
         """Say whose transcript is shown, and the way back from it."""
@@ -124,7 +156,7 @@ class SidePanelController(Controller):
 
     def _make_tasks(self) -> None:
         if self._panel is None:
-            from desktop_agent.gui.tasks.tabs import SidePanel  # as below
+            from desktop_agent.gui.tasks.panel import SidePanel  # as below
 
             self._tasks = SidePanel(self._theme)
 
@@ -148,7 +180,7 @@ class SidePanelController(Controller):
         panel.tasks.tasks.jump_requested.connect(self._jump)
         panel.tasks.owner_chosen.connect(self._show_owner)
         self._connect_agents(panel.agents)
-        panel.show_state(self._known, EVERYTHING)
+        self._feed(panel, EVERYTHING)
 
     def _edit_tasks(self, edit: TaskEdit) -> None:
         self._session.tell(self._engine.edit_tasks, edit)
@@ -167,10 +199,11 @@ class SidePanelController(Controller):
                 self._session.show_agent(agent_id)
             case "more":
                 engine.extend_budget(agent)
-            case "stop_call":
-                self._session.tell(engine.stop_call, text)
             case "undo_compaction":
                 self._session.tell(engine.undo_compaction, CompactionId(text))
+            case "stop_call" | "allow_outside":
+                is_stop = command == "stop_call"
+                self._session.tell(engine.stop_call if is_stop else engine.allow_outside, text)
             case "budget":
                 self.edit_budget(agent_id)
             case "finish":
@@ -220,6 +253,7 @@ class SidePanelController(Controller):
         agents.probe_requested.connect(self._probe)
         agents.aside_requested.connect(self._ask_aside)
         agents.result_requested.connect(self._copy_result)
+        agents.undo_requested.connect(self.undo_requested)
 
     def _go_to_ask(self, agent_id: str) -> None:
         """Show who asks; its oldest card gets the focus."""
@@ -308,3 +342,35 @@ class SidePanelController(Controller):
         page = self._pages.page(self._session.agent)
         if page is not None and call_id:
             page.show_call(call_id)
+
+
+class Preload(QObject):
+    """Begins with `start`; a second call does nothing. Each of `steps` is made behind the rest."""
+
+    def __init__(self, parent: QObject, steps: Sequence[Callable[[], None]] = ()) -> None:
+        super().__init__(parent)
+        loads = (partial(import_module, f"desktop_agent.gui.{name}") for name in MODULES)
+        self._left: list[Callable[[], object]] = [*loads, *steps]
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._go_on)
+
+    @property
+    def is_done(self) -> bool:
+        return not self._left
+
+    def start(self) -> None:
+        """Begin, a moment from now."""
+        if self._left and not self._timer.isActive():
+            self._timer.start(_WAIT_MS)
+
+    def put_off(self) -> None:
+        """Wait anew: a key was pressed, and the next must not wait for this."""
+        if self._timer.isActive():
+            self._timer.start(_WAIT_MS)
+
+    def _go_on(self) -> None:
+        self._timer.setInterval(_PAUSE_MS)
+        step = self._left.pop(0)
+        if not self._left:
+            self._timer.stop()
+        step()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.skill_install import Fetched, InstallTarget, SkillLibraryError, SkillUpdate
 from desktop_agent.core.skills import Skill
-from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.gui.bridge.bridge import Queries
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.skills.text import folder_name, in_words
 

@@ -8,19 +8,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent import paths
 from desktop_agent.core.events import Event, SkillsChanged
 from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.skill_library import UNDO, SkillLibraryController
 from desktop_agent.gui.controllers.trust import TrustController
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.skills.text import few_names
 
 if TYPE_CHECKING:
@@ -36,18 +37,17 @@ _MOST_USED = 3
 class SkillsController(Controller):
     """What belongs to skills is made when there is first something of it to show."""
 
-    def __init__(self, parts: WindowParts, popups: PopupController) -> None:
+    def __init__(self, parts: WindowParts, popups: PopupController, full: FullPages) -> None:
         super().__init__(parts)
+        self._full = full
         self._found: dict[str, SkillsChanged] = {}
         self._page: SkillsPage | None = None
         self._section: SkillsSection | None = None
-        self._before: QWidget | None = None
         self._added: tuple[str, ...] = ()
         self._is_getting_ready = False
         self._place = ("", "")
         # What went well need not be put away by hand.
-        self._news = QTimer(self, singleShot=True, interval=_NEWS_MS)
-        self._news.timeout.connect(lambda: self._frame.notices.remove("skills"))
+        self._news = single_timer(self, _NEWS_MS, lambda: self._frame.notices.remove("skills"))
         self.library = SkillLibraryController(
             self._theme, self._frame, self._queries, self._say, lambda: self.root
         )
@@ -57,15 +57,10 @@ class SkillsController(Controller):
         self._connect()
 
     def _connect(self) -> None:
-        sidebar = self._frame.sidebar
         self._session.shown.connect(self._on_place)
         self._session.workspace_changed.connect(self._on_place)
         self._session.setup_needed.connect(self._watch_without_session)
-        self._frame.stack.currentChanged.connect(self._on_page_changed)
         self._frame.notices.acted.connect(self._act)
-        # A session that is on screen already is not shown anew by choosing it.
-        sidebar.sessions.session_chosen.connect(self.leave)
-        sidebar.new_session.clicked.connect(self.leave)
         self.library.installed.connect(self._on_installed)
 
     # -- what is known -----------------------------------------------------------------------
@@ -83,7 +78,7 @@ class SkillsController(Controller):
 
     @property
     def is_open(self) -> bool:
-        return self._page is not None and self._frame.stack.currentWidget() is self._page
+        return self._full.is_shown(self._page)
 
     def _on_received(self, batch: Sequence[Event]) -> None:
         changed = [event for event in batch if isinstance(event, SkillsChanged)]
@@ -127,38 +122,18 @@ class SkillsController(Controller):
 
     def open(self, directory: str = "") -> None:
         page = self._page or self._make_page()
-        self._frame.close_drawer()
         page.set_skills(self.skills, has_folder=bool(self.root))
-        if not self.is_open:
-            self._before = self._frame.stack.currentWidget()
-        self._frame.stack.setCurrentWidget(page)
+        self._full.show(page)
         page.enter()
         if directory:
             page.choose(directory)
 
-    def leave(self) -> None:
-        if not self.is_open:
-            return
-        self._pages.is_held = False
-        before = self._before
-        if before is not None and self._frame.stack.indexOf(before) >= 0:
-            self._frame.stack.setCurrentWidget(before)
-        # Something may have been said meanwhile, in a session that had no transcript.
-        self._pages.bring(self._session.agent)
-        if not self.is_open:
-            self._frame.composer.focus_text()
-
     def use(self, skills: Sequence[str]) -> None:
         """Put chips into the message box, and go there."""
-        self.leave()
+        self._full.leave()
         for name in skills:
             self._frame.composer.box.add_skill(name)
         self._frame.composer.focus_text()
-
-    def _on_page_changed(self) -> None:
-        is_open = self.is_open
-        self._pages.is_held = is_open
-        self._frame.set_full(is_open)
 
     def _make_section(self) -> SkillsSection:
         # Not before there are any.
@@ -182,8 +157,8 @@ class SkillsController(Controller):
         from desktop_agent.gui.skills.page import SkillsPage
 
         self._page = page = SkillsPage(self._theme, self._frame.stack)
-        self._frame.stack.addWidget(page)
-        page.left.connect(self.leave)
+        self._full.add(page)
+        page.left.connect(self._full.leave)
         page.add_requested.connect(self.library.add)
         page.dropped.connect(self.library.add)
         page.folder_requested.connect(self._open_own_folder)

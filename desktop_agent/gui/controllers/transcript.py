@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QTextBrowser, QWidget
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.kit.links import open_link, open_path
+from desktop_agent.gui.kit.widgets import single_timer
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.transcript.view.view import TranscriptView
 
 _EARLIER = 200
 _LOOK_MS = 60
@@ -18,17 +24,33 @@ class TranscriptController(Controller):
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
         # Cards come and go while the view scrolls; one look after it is enough.
-        self._look = QTimer(self, singleShot=True, interval=_LOOK_MS)
-        self._look.timeout.connect(self._count_waiting)
+        self._look = single_timer(self, _LOOK_MS, self._count_waiting)
+        frame = self._frame
+        self._pages.page_made.connect(self._on_page_made)
+        self._session.agent_shown.connect(self._start_look)
+        frame.header.copy_button.clicked.connect(self.copy_answer)
+        frame.find_bar.searched.connect(self.find)
+        frame.sidebar.sessions.searched.connect(self._search_sessions)
+        frame.composer.box.path_completion_requested.connect(self._complete_path)
+        frame.composer.command_given.connect(self._give_command)
 
-    def watch(self, page: QWidget) -> None:
-        """Look again whenever the page scrolls or its approvals change."""
-        for browser in page.findChildren(QTextBrowser):
-            browser.verticalScrollBar().valueChanged.connect(self.look)
-            browser.verticalScrollBar().rangeChanged.connect(self.look)
+    def _on_page_made(self, view: TranscriptView, agent_id: str) -> None:
+        view.earlier_requested.connect(lambda: self._load_earlier(AgentId(agent_id)))
+        view.open_path_requested.connect(self._open_path)
+        view.open_link_requested.connect(open_link)
+        # Cards that wait come into view and leave it.
+        view.waiting_changed.connect(self._start_look)
+        bar = view.browser.verticalScrollBar()
+        bar.valueChanged.connect(self._start_look)
+        bar.rangeChanged.connect(self._start_look)
 
-    def look(self) -> None:
+    def _start_look(self) -> None:
         self._look.start()
+
+    def _open_path(self, path: str) -> None:
+        if not open_path(path, self._session.workspace):
+            text = self.tr("That file is not there any more, or not in this session's folders.")
+            self._frame.notices.hint(text)
 
     def find(self, text: str, backward: bool) -> None:
         page = self._pages.page(self._session.agent)
@@ -40,12 +62,12 @@ class TranscriptController(Controller):
         if page is not None:
             page.copy_last_answer()
 
-    def search_sessions(self, text: str) -> None:
+    def _search_sessions(self, text: str) -> None:
         matched = self._frame.sidebar.sessions.set_matches
         found = self._queries.engine.search_sessions(text)
         self._queries.ask(lambda ids: matched(text, ids), found)
 
-    def give_command(self, name: str, text: str) -> None:
+    def _give_command(self, name: str, text: str) -> None:
         """Do what a command in the message box says about the agent that is shown."""
         engine = self._engine
         if name == "compact":
@@ -53,14 +75,14 @@ class TranscriptController(Controller):
         else:
             self._session.tell(engine.clear_context)
 
-    def complete_path(self, prefix: str) -> None:
+    def _complete_path(self, prefix: str) -> None:
         """Find the files for what stands behind an `@`."""
         session_id, show = self._session.current, self._frame.composer.box.set_completions
         if session_id is not None:
             names = self._queries.engine.complete_path(session_id, prefix)
             self._queries.ask(lambda names: show(prefix, names), names)
 
-    def load_earlier(self, agent_id: AgentId) -> None:
+    def _load_earlier(self, agent_id: AgentId) -> None:
         first, session_id = self._pages.first_seq(agent_id), self._session.current
         if session_id is not None:
             self._queries.ask(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStackedWidget
 
-from desktop_agent.core.events import AgentEvent, Event, PartDelta, ToolOutput
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.changes import SessionChanges
+from desktop_agent.core.events import AgentEvent, Event, FilesChanged, PartDelta, ToolOutput
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 
 if TYPE_CHECKING:
@@ -32,13 +34,11 @@ class SessionPages(QObject):
 
     page_made = Signal(object, str)
 
-    def __init__(
-        self, stack: QStackedWidget, make_view: Callable[[], TranscriptView], state: SessionState
-    ) -> None:
+    def __init__(self, theme: Theme, stack: QStackedWidget, state: SessionState) -> None:
         super().__init__(stack)
         self.state = state
+        self._theme = theme
         self._stack = stack
-        self._make_view = make_view
         # A transcript is 5 MB: that of a session shown empty waits for the first event.
         self._blank: AgentPage | None = None
         self._pages: OrderedDict[AgentId, TranscriptView] = OrderedDict()
@@ -73,7 +73,9 @@ class SessionPages(QObject):
         agent_id = getattr(event, "agent_id", None)
         if agent_id:
             self._fill(agent_id)
-            return [agent_id] if agent_id in self._pages else []
+            if not isinstance(event, FilesChanged):
+                return [agent_id] if agent_id in self._pages else []
+            # A message's end tells what its subagents changed as well.
         session_id = self.state.owner(event)
         if session_id is None:
             return []
@@ -101,9 +103,12 @@ class SessionPages(QObject):
         self._stack.setCurrentWidget(view)
 
     def _add(self, page: AgentPage, *, is_in_front: bool) -> TranscriptView:
+        # Markdown and highlighting come with it; the first paint has no transcript yet.
+        from desktop_agent.gui.transcript.view.view import TranscriptView
+
         agent_id = page.agent_id
         self._blank = None
-        view = self._pages[agent_id] = self._make_view()
+        view = self._pages[agent_id] = TranscriptView(self._theme, self._stack)
         self._stack.addWidget(view)
         view.setGeometry(self._stack.rect())
         if is_in_front:
@@ -119,6 +124,12 @@ class SessionPages(QObject):
         view = self.page(agent_id)
         if view is not None and not self.is_held:
             self._stack.setCurrentWidget(view)
+
+    def know_changes(self, session_id: SessionId, changes: SessionChanges) -> None:
+        """Have the kept transcripts of a session show what was changed in files."""
+        for agent_id, page in self._pages.items():
+            if self.state.session_of(agent_id) == session_id:
+                page.know_changes(changes)
 
     def page(self, agent_id: AgentId | None) -> TranscriptView | None:
         return self._pages.get(agent_id) if agent_id else None

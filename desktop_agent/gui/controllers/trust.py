@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 
 from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail, SkillFile, TrustDecision
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.skills.text import folder_name, is_asking
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ class TrustController(Controller):
         self._sheet: TrustSheet | None = None
         # The folder that the user has just decided to trust.
         self._awaited = ""
-        self._notice = QTimer(self, singleShot=True, interval=_NOTICE_MS)
-        self._notice.timeout.connect(self.remove_notice)
+        self._notice = single_timer(self, _NOTICE_MS, self.remove_notice)
 
     def show(self, trust: FolderTrust, skills: tuple[Skill, ...]) -> None:
         """Show how the folder stands; what was open of another one closes."""

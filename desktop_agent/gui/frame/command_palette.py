@@ -9,13 +9,13 @@ from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.frame.shortcut_names import key_names
+from desktop_agent.gui.frame.shortcuts_dialog import action_name, key_names
 from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList, PickField
 from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextLabel
+from desktop_agent.gui.kit.widgets import TextLabel, named
 
 translate = QCoreApplication.translate
 
@@ -39,8 +39,7 @@ class CommandPalette(Popover):
         self.setObjectName("commandPalette")
         self._actions: tuple[QAction, ...] = ()
         self._sessions: tuple[SessionInfo, ...] = ()
-        self.list = FilterList(theme, self.tr("Commands and sessions"), self)
-        self.list.setObjectName("commandList")
+        self.list = named(FilterList(theme, self.tr("Commands and sessions"), self), "commandList")
         self.list.picked.connect(self._on_picked)
         name = self.tr("Find a command or a session")
         self.search = _Search(theme, name, self.list, self)
@@ -125,8 +124,3 @@ class _Search(PickField):
             self.left.emit()
         else:
             super().keyPressEvent(event)
-
-
-def action_name(action: QAction) -> str:
-    """Return an action's words, without the mark of its access key."""
-    return action.text().replace("&&", "\0").replace("&", "").replace("\0", "&").rstrip("…").strip()

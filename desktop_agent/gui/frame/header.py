@@ -7,8 +7,9 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
 
 from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel, named, row
 
 _PLACE_EMS = 6
 
@@ -24,8 +25,7 @@ class Header(QFrame):
         self.setObjectName("header")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(self.tr("Session"))
-        self._title = ElidedLabel("", role="title", parent=self)
-        self._title.setObjectName("sessionTitle")
+        self._title = ElidedLabel("", role="title", parent=self, name="sessionTitle")
         self._title.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self._title.setMinimumWidth(40)
         self._title.installEventFilter(self)
@@ -40,6 +40,9 @@ class Header(QFrame):
         copy = self.tr("Copy the last answer (Ctrl+Shift+C)")
         self.find_button = self._button("find", "search", find)
         self.copy_button = self._button("copyAnswer", "copy", copy)
+        self.changes_button = self._button("changesButton", "file-diff", self.tr("Changes"))
+        self.changes_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.changes_button.hide()
         self.sidebar_button = self._button(
             "toggleSidebar", "panel-left", self.tr("Sidebar"), "Ctrl+B"
         )
@@ -60,6 +63,7 @@ class Header(QFrame):
             self._title,
             self._field,
             (self._place, 1),
+            self.changes_button,
             self.find_button,
             self.copy_button,
             self.sidebar_button,
@@ -76,6 +80,15 @@ class Header(QFrame):
         self._keep_place()
         for button in (self.find_button, self.copy_button):
             button.setVisible(bool(title))
+
+    def set_changes(self, count: int) -> None:
+        """Show how many files the session has changed; none, no button."""
+        button = self.changes_button
+        button.setVisible(count > 0)
+        button.setText(f"\u2009{count:,}")
+        files = with_plural(self.tr("Changes: {n} file(s)").format(n=f"{count:,}"), count)
+        button.setAccessibleName(files)
+        button.setToolTip(f"{files} (Ctrl+Shift+D)")
 
     def begin_rename(self) -> None:
         if self._title.whole_text():
@@ -147,8 +160,7 @@ class FindBar(QFrame):
         super().__init__(parent)
         self.setObjectName("findBar")
         self.setAccessibleName(self.tr("Find"))
-        self.field = SearchField(theme, self.tr("Find in this session"), self)
-        self.field.setObjectName("findText")
+        self.field = named(SearchField(theme, self.tr("Find in this session"), self), "findText")
         self._count = TextLabel("", "subtle", self, name="findCount")
         previous = IconButton(theme, "chevron-up", self.tr("Previous"), self, keys="Shift+F3")
         following = IconButton(theme, "chevron-down", self.tr("Next"), self, keys="F3")

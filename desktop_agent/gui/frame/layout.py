@@ -21,6 +21,7 @@ from desktop_agent.gui.frame.notice_bar import ApprovalStrip, NoticeBar
 from desktop_agent.gui.frame.sidebar import Sidebar
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import column, named
 
 _COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 
@@ -50,13 +51,11 @@ class WindowFrame(QWidget):
         self._side: QWidget | None = None
         # The order in which they are made is the order of Tab.
         self.sidebar = Sidebar(theme, self)
-        self.center = QFrame(self)
-        self.center.setObjectName("center")
+        self.center = named(QFrame(self), "center")
         self.header = Header(theme, self.center)
         self.find_bar = FindBar(theme, self.center)
         self.notices = NoticeBar(theme, self.center)
-        self.stack = QStackedWidget(self.center)
-        self.stack.setObjectName("pages")
+        self.stack = named(QStackedWidget(self.center), "pages")
         self.approvals = ApprovalStrip(theme, self.center)
         self.composer = Composer(theme, self.center)
         self._net = FocusGuard(self.center, self.stack, self.composer)
@@ -196,9 +195,7 @@ class WindowFrame(QWidget):
         return width if is_shown and not self.has_side_drawer else 0
 
     def _make_bottom(self) -> QWidget:
-        bottom = QWidget(self.center)
-        bottom.setObjectName("bottom")
-        bottom.setAccessibleName(self.tr("Message"))
+        bottom = named(QWidget(self.center, accessibleName=self.tr("Message")), "bottom")
         self.approvals.setMaximumWidth(self._theme.size("transcript_max") + _COMPOSER_EXTRA)
         wide = self.approvals.sizePolicy()
         wide.setHorizontalPolicy(QSizePolicy.Policy.Expanding)
@@ -209,9 +206,5 @@ class WindowFrame(QWidget):
         strip.setSpacing(0)
         strip.addWidget(self.approvals)
         strip.addSpacing(self._theme.size("scrollbar"))
-        outer = QVBoxLayout(bottom)
-        outer.setContentsMargins(0, self._theme.space("xs"), 0, 0)
-        outer.setSpacing(0)
-        outer.addLayout(strip)
-        outer.addWidget(self.composer)
+        column(strip, self.composer, edges=(0, self._theme.space("xs"), 0, 0), within=bottom)
         return bottom

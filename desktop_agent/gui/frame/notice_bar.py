@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.core.events import (
@@ -19,7 +19,15 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, IconButton, IconLabel, TextLabel, restyle
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    IconButton,
+    IconLabel,
+    TextLabel,
+    restyle,
+    single_timer,
+    ticker,
+)
 
 _ICONS = {
     "error": ("circle-x", "err"),
@@ -56,8 +64,7 @@ class NoticeBar(QFrame):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icon = IconLabel(theme, "circle-x", "err", 16, self)
         self._text = TextLabel("", "", self, name="noticeText", wraps=True, copies=True)
-        self._action = GhostButton(theme, "", "", self)
-        self._action.setObjectName("noticeAction")
+        self._action = GhostButton(theme, "", "", self, name="noticeAction")
         self._action.clicked.connect(self._on_action)
         self._close = IconButton(theme, "x", self.tr("Dismiss"), self, size=14)
         self._close.setObjectName("dismissNotice")
@@ -69,10 +76,8 @@ class NoticeBar(QFrame):
         layout.addWidget(self._text, 1)
         layout.addWidget(self._action)
         layout.addWidget(self._close)
-        self._countdown = QTimer(self, interval=1000)
-        self._countdown.timeout.connect(self._show)
-        self._hint = QTimer(self, singleShot=True, interval=_HINT_MS)
-        self._hint.timeout.connect(lambda: self.remove("hint"))
+        self._countdown = ticker(self, 1000, self._show)
+        self._hint = single_timer(self, _HINT_MS, lambda: self.remove("hint"))
         self.hide()
 
     def apply(self, event: Event, shown: AgentId | None) -> None:
@@ -150,8 +155,7 @@ class ApprovalStrip(QFrame):
         self.setObjectName("approvalStrip")
         self.setProperty("frame", "warn")
         self._text = TextLabel("", "strong", self, name="approvalCount")
-        review = GhostButton(theme, self.tr("Review"), "arrow-down", self)
-        review.setObjectName("reviewApproval")
+        review = GhostButton(theme, self.tr("Review"), "arrow-down", self, name="reviewApproval")
         review.setToolTip(self.tr("Go to the oldest question (Ctrl+Shift+A)"))
         review.clicked.connect(self.review_requested)
         layout = QHBoxLayout(self)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.lists.columns import NO_LIMIT
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import Separator, has_focus_in
-from desktop_agent.gui.state.session_state import Facet, SessionState
-from desktop_agent.gui.tasks.tabs import SidePanel
+from desktop_agent.gui.kit.widgets import Separator, has_focus_in, single_timer
+from desktop_agent.gui.tasks.panel import SidePanel
 
 # Of the height, for the tasks.
 _SHARE, _SHARE_ASKED = 0.5, 0.36
@@ -57,15 +56,14 @@ class RightPanel(QFrame):
         self.tasks.turned.connect(self._share)
         self.agents.tree.filled.connect(self._show_parts)
         self.agents.asks.left.connect(self.left)
-        self.agents.asks.count_changed.connect(self._start)
+        self.agents.asks.count_changed.connect(self.share_soon)
         self.agents.tree.shown.connect(self._on_rows)
-        self.agents.tree.selected.connect(self._start)
+        self.agents.tree.selected.connect(self.share_soon)
         self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(self._follow)
         self.agents.installEventFilter(self)
         self._rows = 0
         # The rows are laid out a little after they came.
-        self._soon = QTimer(self, singleShot=True, interval=_LAID_OUT_MS)
-        self._soon.timeout.connect(self._follow)
+        self._soon = single_timer(self, _LAID_OUT_MS, self._follow)
         self._show_parts()
 
     @property
@@ -87,7 +85,8 @@ class RightPanel(QFrame):
             self._soon.start()
         return super().eventFilter(watched, event)
 
-    def _start(self) -> None:
+    def share_soon(self) -> None:
+        """Share the height again once the rows are laid out."""
         self._soon.start()
 
     def _on_rows(self) -> None:
@@ -127,12 +126,6 @@ class RightPanel(QFrame):
             return NO_LIMIT  # the graph takes what it gets
         around = self.tasks.height() - shown.height() + 2 * shown.frameWidth()
         return around + shown.contentsSize().height()
-
-    def show_state(self, state: SessionState, changed: Facet) -> None:
-        self.tasks.show_state(state, changed)
-        self.agents.show_state(state, changed)
-        if changed & (Facet.SESSION | Facet.SHOWN | Facet.TASKS):
-            self._soon.start()
 
     def _show_parts(self) -> None:
         # Without subagents the tasks' part stays, with its field for a first task.

@@ -6,8 +6,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.faults import Fault
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, Spinner, TextLabel, row
 
 
@@ -27,8 +27,7 @@ class CheckLine(QWidget):
         self._spinner = Spinner(theme, 14)
         self._icon = IconLabel(theme, "circle-check", "ok", 14)
         self._label = TextLabel("", "", name="checkWords", wraps=True)
-        self._force = GhostButton(theme, self.tr("Save anyway"))
-        self._force.setObjectName("saveAnyway")
+        self._force = GhostButton(theme, self.tr("Save anyway"), name="saveAnyway")
         self._force.clicked.connect(self.forced)
         row(self._spinner, self._icon, (self._label, 1), self._force, within=self)
         self.clear()

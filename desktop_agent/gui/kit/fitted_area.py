@@ -57,8 +57,7 @@ class FittedArea(QScrollArea):
 
 def plain_area(content: QWidget) -> QScrollArea:
     """Return an area in which the content is scrolled where it is too high."""
-    area = QScrollArea()
-    area.setWidgetResizable(True)
+    area = QScrollArea(widgetResizable=True)
     area.setWidget(content)
     area.viewport().setAutoFillBackground(False)
     content.setAutoFillBackground(False)

@@ -19,6 +19,7 @@ _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
 _TERMINAL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\^_=>78])"
 )
+_LINE_BREAKING = re.compile("[\n\t]")
 _UNUSUAL = re.compile(r"[^ -~\n\t]")
 _UNBROKEN = re.compile(rf"[^\s\u200b]{{{UNBROKEN_LIMIT}}}(?=[^\s\u200b])")
 _BLANK_LOOKING = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0"
@@ -69,6 +70,13 @@ def breakable(text: str) -> str:
 def with_marks(text: str) -> str:
     """Return the text with every hidden, control or direction character shown as a mark."""
     return _UNUSUAL.sub(lambda found: _mark(found[0]) if _is_hidden(found[0]) else found[0], text)
+
+
+def path_text(path: str) -> str:
+    """Return a path for one line, with every hidden character marked, ends of lines too."""
+    if path.isascii() and path.isprintable():
+        return path
+    return _LINE_BREAKING.sub(lambda found: _mark(found[0]), with_marks(path))
 
 
 def terminal_text(text: str) -> str:
@@ -131,3 +139,18 @@ def _is_hidden(char: str) -> bool:
 
 def _mark(char: str) -> str:
     return f"⟨U+{ord(char):04X}⟩"
+
+
+def plain_tip(text: str) -> str:
+    """Return what shows exactly this text: a picture named in it must never be opened."""
+    text = clean(text)
+    if "<" not in text and "&" not in text:
+        return text
+    return f'<p style="white-space: pre-wrap">{escaped(text)}</p>'
+
+
+def escaped(text: str) -> str:
+    """Return the text for HTML; the standard module brings the names of 2,000 characters."""
+    for sign, name in (("&", "amp"), ("<", "lt"), (">", "gt"), ('"', "quot"), ("'", "#x27")):
+        text = text.replace(sign, f"&{name};")
+    return text

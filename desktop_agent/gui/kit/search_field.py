@@ -28,8 +28,8 @@ class SearchField(QLineEdit):
         self._theme = theme
         self.setAccessibleName(name)
         self.setPlaceholderText(name)
-        self._wipe = IconButton(theme, "x", self.tr("Clear"), self, size=_ICON, token="subtle")
-        self._wipe.setObjectName("clearField")
+        self._wipe = IconButton(theme, "x", self.tr("Clear"), self, size=_ICON, name="clearField")
+        self._wipe.set_icon("x", "subtle")
         self._wipe.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._wipe.setCursor(Qt.CursorShape.ArrowCursor)
         self._wipe.clicked.connect(self.clear)

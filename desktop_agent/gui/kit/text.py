@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication
 
 # Code in its backticks, where stars are just stars; or else bold text.
 _MARKS = re.compile(
@@ -11,6 +14,7 @@ _MARKS = re.compile(
 
 
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
+translate = QCoreApplication.translate
 
 
 def short_count(count: int) -> str:
@@ -64,3 +68,34 @@ def size_text(count: int) -> str:
 def with_plural(shown: str, number: int) -> str:
     """Return the text with every `(s)` replaced according to the number."""
     return shown.replace("(s)", "" if number == 1 else "s")
+
+
+@dataclass(frozen=True, slots=True)
+class StopWords:
+    """Who stopped an agent, in words that also stand within a sentence."""
+
+    nobody: str = "stopped"
+    user: str = "stopped by you"
+    app: str = "stopped when the app was closed"
+    ended: str = "stopped because its parent ended"
+    agent: str = "stopped by {name}"
+    parent: str = "stopped by its parent"
+
+    def of(self, by: str, name: str) -> str:
+        """Return who stopped it; `name` is the name of the agent that did, if it is known."""
+        known = {"": self.nobody, "user": self.user, "app": self.app, "ended": self.ended}
+        if by in known:
+            return known[by]
+        return self.agent.replace("{name}", plain(name)) if plain(name) else self.parent
+
+
+def stop_words() -> StopWords:
+    """Return the words for who stopped an agent."""
+    return StopWords(
+        nobody=translate("Agents", "stopped"),
+        user=translate("Agents", "stopped by you"),
+        app=translate("Agents", "stopped when the app was closed"),
+        ended=translate("Agents", "stopped because its parent ended"),
+        agent=translate("Agents", "stopped by {name}"),
+        parent=translate("Agents", "stopped by its parent"),
+    )

@@ -274,3 +274,11 @@ def _contrasting(named: dict[str, str], system: QPalette) -> dict[str, str]:
     picked["sel"] = picked["active"] = system.color(role.Highlight).name()
     picked["accent"] = system.color(role.Link).name()
     return picked
+
+
+def mono_font(theme: Theme, size: str = "ui", weight: str = "regular") -> QFont:
+    """Return the fixed-width font without ligatures: `--` must not look like one dash."""
+    font = theme.font(size, weight, mono=True)
+    for feature in ("calt", "liga"):
+        font.setFeature(QFont.Tag.fromString(feature), 0)
+    return font

@@ -9,9 +9,11 @@ from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, SignalIns
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
+    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
+    QShortcut,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
@@ -30,14 +32,14 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.gui.kit.popover import Popover as Popover
-from desktop_agent.gui.kit.safe_text import clean
+from desktop_agent.gui.kit.safe_text import clean, plain_tip
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 
 # Keeps a button's text off its icon; the style sheet has no property for that.
 _GAP = "\u2009"
 Box = TypeVar("Box", bound=QBoxLayout)
+Named = TypeVar("Named", bound=QObject)
 Slot = Callable[..., object] | SignalInstance
 # A number is a gap, None a stretch; in a pair the other is the stretch or the alignment.
 Part = QWidget | QLayout | int | None | tuple[QWidget | QLayout | None, int]
@@ -84,20 +86,22 @@ class IconButton(_Pictured, QToolButton):
         parent: QWidget | None = None,
         *,
         size: int = 16,
-        token: str = "muted",
         keys: str = "",
         name: str = "",
+        clicked: Slot | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._icon = icon
-        self._token = token
+        self._token = "muted"
         self._size = size
         self.setAccessibleName(title)
         self.setToolTip(f"{title} ({keys})" if keys else title)
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumSize(theme.size("hit_min"), theme.size("hit_min"))
+        if clicked is not None:
+            self.clicked.connect(clicked)
         theme.changed.connect(self._paint_icon)
         self._paint_icon()
 
@@ -213,9 +217,12 @@ class ElidedLabel(QLabel):
         mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
         role: str = "",
         parent: QWidget | None = None,
+        *,
+        name: str = "",
     ) -> None:
         super().__init__(parent)
         self._whole = ""
+        self.setObjectName(name)
         self._mode = mode
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -363,11 +370,24 @@ def _filled(layout: Box, parts: Iterable[Part], spacing: int, stretch: int, edge
     return layout
 
 
+def named(widget: Named, name: str, spoken: str = "") -> Named:
+    """Return the object with its name and, if given, its accessible name."""
+    widget.setObjectName(name)
+    if spoken and isinstance(widget, QWidget):
+        widget.setAccessibleName(spoken)
+    return widget
+
+
 def single_timer(parent: QObject, interval_ms: int, call: Callable[[], object]) -> QTimer:
     """Return a timer that calls once after each start."""
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    timer.setInterval(interval_ms)
+    timer = QTimer(parent, singleShot=True, interval=interval_ms)
+    timer.timeout.connect(call)
+    return timer
+
+
+def ticker(parent: QObject, interval_ms: int, call: Callable[[], object]) -> QTimer:
+    """Return a timer that calls again and again once it is started."""
+    timer = QTimer(parent, interval=interval_ms)
     timer.timeout.connect(call)
     return timer
 
@@ -386,3 +406,36 @@ def restyle(widget: QWidget) -> None:
     style.unpolish(widget)
     style.polish(widget)
     widget.update()
+
+
+class UndoBar(QFrame):
+    """`undo` is called by the button, and by the usual key wherever the focus is in `area`; in a
+    field that key is the field's. The focus goes to `home` when the button that had it hides.
+    """
+
+    def __init__(
+        self, theme: Theme, name: str, area: QWidget, home: QWidget, undo: Callable[[], None]
+    ) -> None:
+        super().__init__(area)
+        self._home = home
+        self._undo = undo
+        self.setObjectName(name)
+        self.setProperty("frame", "card")
+        self._text = ElidedLabel("", role="muted", parent=self)
+        button = GhostButton(theme, self.tr("Undo"), "undo-2", self, name=f"{name}Button")
+        button.clicked.connect(self._act)
+        keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), area)
+        keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        keys.activated.connect(self._act)
+        self.setLayout(row(self._text, button, stretch=0, edges=(10, 2, 2, 2)))
+        self.hide()
+
+    def offer(self, text: str) -> None:
+        """Say what can be undone."""
+        self._text.set_text(text)
+        self.show()
+
+    def _act(self) -> None:
+        if has_focus_in(self):
+            self._home.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._undo()

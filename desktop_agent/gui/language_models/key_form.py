@@ -12,7 +12,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.providers import PROVIDER_CHOICES, guess_provider
 from desktop_agent.gui.kit.check_line import CheckLine
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, named, row
 
 Place = Literal["keyring", "session", "file"]
 
@@ -41,8 +41,7 @@ class KeyForm(QWidget):
         self._link = GhostButton(theme, self.tr("Where do I get one?"), "external-link")
         self._link.setObjectName("keyPage")
         self._link.clicked.connect(self._open_key_page)
-        self._test = TextButton(theme, self.tr("Test and save"))
-        self._test.setObjectName("testKey")
+        self._test = TextButton(theme, self.tr("Test and save"), name="testKey")
         self._test.clicked.connect(self._check)
         self.line = CheckLine(theme, self)
         self.line.forced.connect(self._accept)
@@ -64,16 +63,12 @@ class KeyForm(QWidget):
         self._show_provider()
 
     def _make_fields(self) -> None:
-        self._key = QLineEdit()
-        self._key.setObjectName("keyField")
-        self._key.setAccessibleName(self.tr("API key"))
+        self._key = named(QLineEdit(), "keyField", self.tr("API key"))
         self._key.setPlaceholderText(self.tr("Paste an API key"))
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
         self._key.textChanged.connect(self._on_key_changed)
         self._key.returnPressed.connect(self._check)
-        self._provider = QComboBox()
-        self._provider.setObjectName("keyProvider")
-        self._provider.setAccessibleName(self.tr("Provider of the key"))
+        self._provider = named(QComboBox(), "keyProvider", self.tr("Provider of the key"))
         self._provider.addItem(self.tr("Provider…"), "")
         for choice in PROVIDER_CHOICES:
             self._provider.addItem(choice.title, choice.name)

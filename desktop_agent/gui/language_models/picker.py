@@ -12,7 +12,7 @@ from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList, PickField
 from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, IconButton, Separator, TextLabel, row
+from desktop_agent.gui.kit.widgets import GhostButton, IconButton, Separator, TextLabel, named, row
 from desktop_agent.gui.language_models.text import model_group, model_hints, model_title
 
 translate = QCoreApplication.translate
@@ -76,8 +76,7 @@ class ModelPicker(Popover):
 
     def _build(self) -> None:
         theme = self._theme
-        self.list = FilterList(theme, self.tr("Models"), self)
-        self.list.setObjectName("modelList")
+        self.list = named(FilterList(theme, self.tr("Models"), self), "modelList")
         self.list.picked.connect(self._on_picked)
         self.search = PickField(theme, self.tr("Find a model"), self.list, self)
         self.search.setObjectName("modelSearch")

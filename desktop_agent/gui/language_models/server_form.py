@@ -11,7 +11,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.kit.check_line import CheckLine
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton, column, row
+from desktop_agent.gui.kit.widgets import TextButton, column, named, row
 
 
 class ServerForm(QWidget):
@@ -28,17 +28,12 @@ class ServerForm(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("serverForm")
-        self._address = QLineEdit()
-        self._address.setObjectName("serverAddress")
-        self._address.setAccessibleName(self.tr("Address of the server"))
+        self._address = named(QLineEdit(), "serverAddress", self.tr("Address of the server"))
         self._address.setPlaceholderText("http://127.0.0.1:8000/v1")
-        self._key = QLineEdit()
-        self._key.setObjectName("serverKey")
-        self._key.setAccessibleName(self.tr("Key for the server, if it needs one"))
+        self._key = named(QLineEdit(), "serverKey", self.tr("Key for the server, if it needs one"))
         self._key.setPlaceholderText(self.tr("Key, if it needs one"))
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
-        self._test = TextButton(theme, self.tr("Test and add"))
-        self._test.setObjectName("testServer")
+        self._test = TextButton(theme, self.tr("Test and add"), name="testServer")
         self._test.clicked.connect(self._check)
         self.line = CheckLine(theme, self)
         self.line.forced.connect(self._accept)

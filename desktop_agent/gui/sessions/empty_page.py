@@ -26,8 +26,7 @@ class PromptButton(QPushButton):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.words = TextLabel("", "")
-        self.words.setWordWrap(True)
+        self.words = TextLabel("", "", wraps=True)
         self.words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         icon = IconLabel(theme, "arrow-right", "subtle", 14)
         icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -74,8 +73,7 @@ class EmptySession(QWidget):
                 lambda _=False, one=button: self.prompt_chosen.emit(one.words.text())
             )
         # Nothing is offered before the folder and its files are known.
-        self._column = QWidget()
-        self._column.setMaximumWidth(_COLUMN)
+        self._column = QWidget(maximumWidth=_COLUMN)
         self._column.setLayout(column(self._title, self._about, 12, *self._buttons, spacing=8))
         self._column.hide()
         # In line with the message box, which leaves room for the transcript's scroll bar.

@@ -3,27 +3,59 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QListView, QMenu, QStackedWidget, QWidget
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QShowEvent
+from PySide6.QtWidgets import QListView, QMenu, QStackedWidget, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.kit.lists.choice_list import ChoiceList
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
-from desktop_agent.gui.kit.lists.undo_bar import UndoBar
+from desktop_agent.gui.kit.lists.choice_list import ChoiceList, RenamingDelegate
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel, text_roles
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, column, row
-from desktop_agent.gui.sessions.delegate import SessionDelegate
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    TextLabel,
+    UndoBar,
+    column,
+    named,
+    row,
+    single_timer,
+    ticker,
+)
 from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.kit.lists.row_painter import RowPainter
 
 UNDO_MS = 8000
 _AGE_MS = 30_000
 _SEARCH_MS = 200
+_ICONS = {
+    "needs_you": ("circle-alert", "warn"),
+    "paused": ("circle-pause", "muted"),
+    "failed": ("circle-x", "err"),
+    "interrupted": ("circle-pause", "warn"),
+    "idle": ("message-square", "subtle"),
+}
+_ICON_PX = 14
 
 
 class SessionPanel(QWidget):
@@ -52,10 +84,8 @@ class SessionPanel(QWidget):
         self._matches: frozenset[SessionId] = frozenset()
         self.setObjectName("sessionPanel")
         self._build()
-        self._ages = QTimer(self, interval=_AGE_MS)
-        self._ages.timeout.connect(self._show_rows)
-        self._search_delay = QTimer(self, singleShot=True, interval=_SEARCH_MS)
-        self._search_delay.timeout.connect(self._ask_search)
+        self._ages = ticker(self, _AGE_MS, self._show_rows)
+        self._search_delay = single_timer(self, _SEARCH_MS, self._ask_search)
         theme.pulse.ticked.connect(self._turn_spinners)
         theme.changed.connect(self.list.doItemsLayout)
 
@@ -85,8 +115,7 @@ class SessionPanel(QWidget):
         known = SessionId(session_id or "")
         if known in self._leaving or all(info.id != known for info in self._sessions):
             return
-        timer = QTimer(self, singleShot=True, interval=UNDO_MS)
-        timer.timeout.connect(lambda: self._finish(known))
+        timer = single_timer(self, UNDO_MS, lambda: self._finish(known))
         timer.start()
         self._leaving[known] = timer
         self._show_rows()
@@ -108,8 +137,7 @@ class SessionPanel(QWidget):
 
     def _build(self) -> None:
         theme = self._theme
-        self.search = SearchField(theme, self.tr("Search sessions"), self)
-        self.search.setObjectName("searchSessions")
+        self.search = named(SearchField(theme, self.tr("Search sessions"), self), "searchSessions")
         self.search.textChanged.connect(self._on_search_changed)
         self.search.left.connect(lambda: self.list.setFocus())
         self._model: SnapshotListModel[SessionRow] = SnapshotListModel(
@@ -144,8 +172,7 @@ class SessionPanel(QWidget):
 
     def _empty_page(self) -> QWidget:
         page = QWidget(self)
-        self._empty = TextLabel(self.tr("No sessions yet"), "muted", page)
-        self._empty.setWordWrap(True)
+        self._empty = TextLabel(self.tr("No sessions yet"), "muted", page, wraps=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._clear = GhostButton(self._theme, self.tr("Clear search"), "", page)
         self._clear.setObjectName("clearSearch")
@@ -273,3 +300,76 @@ def _flags(one: SessionRow) -> Qt.ItemFlag:
         return Qt.ItemFlag.NoItemFlags
     flag = Qt.ItemFlag
     return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsEditable
+
+
+class SessionDelegate(RenamingDelegate):
+    """Draws sessions, and the headings of their groups."""
+
+    field_name = "renameSession"
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        name = QCoreApplication.translate("SessionDelegate", "Session name")
+        super().__init__(name, _title_of, parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        row: SessionRow = index.data(ROW_ROLE)
+        return QSize(80, self._theme.size("section_row" if row.is_heading else "session_row"))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        # It brings QStyle: not before there is a row.
+        from desktop_agent.gui.kit.lists.row_painter import RowPainter
+
+        row: SessionRow = index.data(ROW_ROLE)
+        with RowPainter(self._theme, painter, option) as pen:
+            inner = pen.rect.adjusted(14, 0, -12, 0)
+            if row.is_heading:
+                font = self._theme.font("caption", "semibold")
+                pen.text(inner.adjusted(-2, 6, 0, 0), row.title, "subtle", font)
+            else:
+                pen.ground()
+                pen.cursor()
+                self._paint_session(pen, inner, row)
+
+    def _paint_session(self, pen: RowPainter, inner: QRect, row: SessionRow) -> None:
+        theme, size = self._theme, self._theme.icon_px(_ICON_PX)
+        icon = QRect(inner.left(), inner.center().y() - size // 2 + 1, size, size)
+        self._paint_state(pen, icon, row)
+        small = theme.font("caption")
+        age_width = QFontMetrics(small).horizontalAdvance(row.age) + 2
+        title = inner.adjusted(size + 8, 0, -age_width - 8, 0)
+        if row.is_ambiguous:
+            title = self._paint_folder(pen, title, row.folder)
+        is_strong = pen.is_selected or row.is_bold
+        token = "fg" if is_strong or row.state == "running" else "muted"
+        pen.text(title, row.title, token, theme.font("ui", "medium" if is_strong else "regular"))
+        age = QRect(inner.right() - age_width, inner.top(), age_width + 1, inner.height())
+        pen.text(age, row.age, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+
+    def _paint_folder(self, pen: RowPainter, room: QRect, folder: str) -> QRect:
+        """Draw the folder at the trailing end; return what is left for the title."""
+        small = self._theme.font("caption")
+        wide = min(QFontMetrics(small).horizontalAdvance(folder) + 2, room.width() // 2)
+        trailing = QRect(room.right() - wide, room.top(), wide + 1, room.height())
+        pen.text(trailing, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
+        return room.adjusted(0, 0, -wide - 8, 0)
+
+    def _paint_state(self, pen: RowPainter, icon: QRect, row: SessionRow) -> None:
+        theme = self._theme
+        box = QRectF(pen.mirrored(icon))
+        if row.state == "running":
+            ring = box.adjusted(-1, -1, 1, 1)
+            colors = theme.color("accent"), theme.color("line2")
+            paint_spinner(pen.painter, ring, theme.pulse, *colors)
+        elif row.state == "unread":
+            radius = theme.icon_px(7) / 2
+            pen.painter.setPen(Qt.PenStyle.NoPen)
+            pen.painter.setBrush(theme.color("accent"))
+            pen.painter.drawEllipse(box.center(), radius, radius)
+        else:
+            pen.icon(icon, *_ICONS[row.state])
+
+
+def _title_of(row: SessionRow) -> str:
+    """Return a session's title; a heading can't be changed."""
+    return row.title if row.session_id else ""

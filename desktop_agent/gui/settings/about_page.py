@@ -14,7 +14,14 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, TextButton, TextLabel, column
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    TextButton,
+    TextLabel,
+    column,
+    named,
+)
 from desktop_agent.gui.settings.pages import SettingsPage
 from desktop_agent.gui.settings.rows import SettingGroup, Switch
 
@@ -70,8 +77,7 @@ class AboutPage(SettingsPage):
             ("openData", self.tr("Sessions and logs"), paths.data_dir()),
             ("openConfig", self.tr("Settings"), paths.config_dir()),
         ):
-            button = TextButton(theme, self.tr("Open"))
-            button.setObjectName(name)
+            button = TextButton(theme, self.tr("Open"), name=name)
             button.clicked.connect(lambda _=False, one=folder: _open_folder(one))
             places.add_row(words, short_path(str(folder)), button)
             button.setAccessibleName(self.tr("Open the folder: {what}").format(what=words))
@@ -99,9 +105,7 @@ class AboutPage(SettingsPage):
             grid.addWidget(TextLabel(_version(package), "subtle"), number, 1)
             grid.addWidget(TextLabel(licence, "subtle"), number, 2)
         group.add_widget(table)
-        self._texts = QPlainTextEdit()
-        self._texts.setObjectName("licenceTexts")
-        self._texts.setAccessibleName(self.tr("Licences of all parts"))
+        self._texts = named(QPlainTextEdit(), "licenceTexts", self.tr("Licences of all parts"))
         self._texts.setReadOnly(True)
         self._texts.setMinimumHeight(220)
         self._texts.hide()
@@ -152,8 +156,7 @@ class UpdateGroup(SettingGroup):
         super().__init__(theme, "", parent)
         self.setAccessibleName(self.tr("Updates"))
         self._page = ""
-        self._check = TextButton(theme, self.tr("Check for updates"))
-        self._check.setObjectName("checkUpdates")
+        self._check = TextButton(theme, self.tr("Check for updates"), name="checkUpdates")
         self._check.clicked.connect(self._on_check)
         self.add_row(
             self.tr("Newer versions"),
@@ -173,8 +176,7 @@ class UpdateGroup(SettingGroup):
         line = QVBoxLayout(self._answer)
         line.setContentsMargins(0, 4, 0, 10)
         self._words = TextLabel("", name="updateAnswer", wraps=True)
-        self._get = TextButton(theme, self.tr("Open its page"))
-        self._get.setObjectName("openUpdatePage")
+        self._get = TextButton(theme, self.tr("Open its page"), name="openUpdatePage")
         self._get.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(self._page)))
         line.addWidget(self._words)
         line.addWidget(self._get, 0, Qt.AlignmentFlag.AlignLeft)

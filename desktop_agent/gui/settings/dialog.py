@@ -11,7 +11,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import column, row
+from desktop_agent.gui.kit.widgets import column, named, row
 from desktop_agent.gui.settings.about_page import AboutPage
 from desktop_agent.gui.settings.models_page import ModelsPage
 from desktop_agent.gui.settings.pages import AppearancePage, BehaviourPage
@@ -24,11 +24,11 @@ _NAMES: tuple[PageName, ...] = get_args(PageName)
 _SIDE, _WIDE, _HIGH = 15, 63, 48
 _SIDE_SHARE = 0.37
 _TITLE = 36
-_ICONS = ("sun", "key", "settings", "shield-check", "shield", "info")
+_ICONS = ("sun", "key", "settings", "shield-check", "box", "info")
 
 
 class SettingsDialog(QDialog):
-    """The pages; what `models`, `rules` and `about` request is connected there.
+    """The pages; what `models`, `rules`, `undo` and `about` request is connected there.
 
     Signals:
         settings_changed(Settings): one new value
@@ -45,19 +45,25 @@ class SettingsDialog(QDialog):
         self._appearance = AppearancePage(theme, settings)
         self.models = ModelsPage(theme, settings)
         self._behaviour = BehaviourPage(theme, settings)
+        self.undo = self._behaviour.undo
         self.rules = RulesPage(theme)
-        self.sandbox = SandboxPage(theme)
+        self.sandbox = SandboxPage(theme, settings)
         self.about = AboutPage(theme, settings)
         self._pages = QStackedWidget()
-        self._editors = (self._appearance, self.models, self._behaviour, self.about)
+        self._editors = (
+            self._appearance,
+            self.models,
+            self._behaviour,
+            self.sandbox,
+            self.about,
+        )
         for page in self._editors:
             page.changed.connect(self._on_changed)
-        pages = (*self._editors[:3], self.rules, self.sandbox, self.about)
+        pages = (*self._editors[:3], self.rules, *self._editors[3:])
         for page in pages:
             self._pages.addWidget(page)
         self._names = self._make_names()
-        side = QFrame()
-        side.setObjectName("sidebar")
+        side = named(QFrame(), "sidebar")
         self._side = side
         column(self._names, None, spacing=-1, edges=(8, 14, 8, 8), within=side)
         row(side, (self._pages, 1), spacing=0, within=self)
@@ -74,8 +80,7 @@ class SettingsDialog(QDialog):
             self.tr("Sandbox"),
             self.tr("About"),
         )
-        names = FilterList(self._theme, self.tr("Pages"))
-        names.setObjectName("settingsPages")
+        names = named(FilterList(self._theme, self.tr("Pages")), "settingsPages")
         rows = [
             PickRow(name, title, icon=icon)
             for name, title, icon in zip(_NAMES, titles, _ICONS, strict=True)

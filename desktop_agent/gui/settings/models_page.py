@@ -13,7 +13,7 @@ from desktop_agent.core.providers import provider_title
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.gui.kit.menu_button import MenuButton
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconButton, TextButton, column
+from desktop_agent.gui.kit.widgets import IconButton, TextButton, column, named
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.language_models.picker import ModelPicker
 from desktop_agent.gui.language_models.server_form import ServerForm
@@ -60,11 +60,9 @@ class ModelsPage(SettingsPage):
         self._show_listed()
 
     def _make_choices(self) -> SettingGroup:
-        self._default = MenuButton(self._theme, "sparkles")
-        self._default.setObjectName("defaultModel")
+        self._default = named(MenuButton(self._theme, "sparkles"), "defaultModel")
         self._default.clicked.connect(lambda: self._open_picker(self._default))
-        self._add = TextButton(self._theme, self.tr("Add…"), "plus")
-        self._add.setObjectName("addSubagentModel")
+        self._add = TextButton(self._theme, self.tr("Add…"), "plus", name="addSubagentModel")
         self._add.clicked.connect(lambda: self._open_picker(self._add))
         group = SettingGroup(self._theme)
         group.add_row(

@@ -13,6 +13,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, SettingGroup, Switch, scrolled
+from desktop_agent.gui.settings.undo_group import UndoGroup
 
 TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 _MOST = 100_000  # that a budget can be set to
@@ -87,12 +88,14 @@ class AppearancePage(SettingsPage):
 
 
 class BehaviourPage(SettingsPage):
-    """The first mode, the keys that send, subagents, limits."""
+    """The first mode, the keys that send, subagents, limits; `undo` is what is kept for it."""
 
     def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(settings, parent)
         self._theme = theme
-        self.fill(self._agent(), self._keys(), self._subagents(), self._budgets(), self._limits())
+        self.undo = UndoGroup(theme)
+        groups = (self._agent(), self._keys(), self._subagents(), self._budgets(), self._limits())
+        self.fill(*groups, self.undo)
 
     def _agent(self) -> SettingGroup:
         modes = (

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
-from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import Chip, IconButton, TextButton, TextLabel, column
-from desktop_agent.gui.settings.rows import ChoiceBox, SettingGroup, item_row, scrolled
+from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, named
+from desktop_agent.gui.settings.rows import ChoiceBox, SettingGroup, scrolled
+from desktop_agent.gui.settings.rule_list import RuleList
 
 
 class RulesPage(QWidget):
@@ -27,8 +26,6 @@ class RulesPage(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._rules: tuple[Rule, ...] | None = None
         about = TextLabel(
             self.tr(
                 "A rule lets the agent do something without asking again, or never. "
@@ -38,12 +35,13 @@ class RulesPage(QWidget):
             wraps=True,
         )
         self._empty = TextLabel(self.tr("No rules yet."), "subtle", name="noRules")
-        self._group = SettingGroup(theme)
+        self._list = RuleList(theme)
+        self._list.rule_deleted.connect(self.rule_deleted)
         self._form = RefuseRuleForm(theme)
         self._form.made.connect(self.rule_added)
         adding = SettingGroup(theme)
         adding.add_widget(self._form)
-        column(scrolled(about, adding, self._empty, self._group), spacing=-1, within=self)
+        column(scrolled(about, adding, self._empty, self._list), spacing=-1, within=self)
         self.set_rules(())
 
     def set_folder(self, folder: str) -> None:
@@ -51,64 +49,8 @@ class RulesPage(QWidget):
         self._form.set_folder(folder)
 
     def set_rules(self, rules: tuple[Rule, ...]) -> None:
-        rules = tuple(rules)
-        if rules == self._rules:
-            return
-        self._rules = rules
-        self._group.clear()
-        for rule in rules:
-            self._group.add_widget(self._row(rule))
-        self._group.setVisible(bool(rules))
+        self._list.set_rules(rules)
         self._empty.setVisible(not rules)
-
-    def _row(self, rule: Rule) -> QWidget:
-        title, detail, scope = self._title(rule), self._detail(rule), self._scope(rule)
-        name = self.tr("Delete the rule {rule}").format(rule=title)
-        delete = IconButton(self._theme, "trash-2", name, size=14, name="deleteRule")
-        delete.clicked.connect(lambda: self.rule_deleted.emit(rule))
-        icon, token = ("ban", "err") if rule.is_deny else ("shield-check", "ok")
-        line = item_row(self._theme, icon, title, detail, Chip(scope), delete, token=token)
-        line.setObjectName("ruleRow")
-        line.setAccessibleName(f"{title}, {scope}, {detail}")
-        return line
-
-    def _title(self, rule: Rule) -> str:
-        pattern = rule.pattern or self.tr("everything")
-        words = self.tr("Never: {tool} {pattern}") if rule.is_deny else self.tr("{tool} {pattern}")
-        tool = {
-            "shell_sandboxed": self.tr("shell in the sandbox:"),
-            "shell_outside": self.tr("shell outside the sandbox:"),
-        }.get(rule.tool, rule.tool)
-        return visible(words.format(tool=tool, pattern=pattern))
-
-    def _detail(self, rule: Rule) -> str:
-        if rule.uses == 1:
-            uses = self.tr("used once")
-        else:
-            uses = self.tr("used {count} times").format(count=rule.uses)
-        parts = [uses if rule.uses else self.tr("not used yet")]
-        if rule.scope == "folder" and rule.where:
-            parts.insert(0, short_path(rule.where))
-        if rule.created_at:
-            day = QDateTime.fromSecsSinceEpoch(int(rule.created_at)).date()
-            is_today = time.time() - rule.created_at < 86_400
-            words = QLocale().toString(day, self.tr("d MMM yyyy", "a date, as in Qt's formats"))
-            parts.append(self.tr("today") if is_today else words)
-        if rule.origin:
-            parts.append(rule.origin)
-        return visible(" · ".join(parts))
-
-    def _scope(self, rule: Rule) -> str:
-        return {
-            "session": self.tr("This session"),
-            "folder": self.tr("One folder"),
-            "everywhere": self.tr("Everywhere"),
-        }[rule.scope]
-
-
-def visible(text: str) -> str:
-    """Return the text on one line with characters that hide or reorder others made visible."""
-    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
 
 
 # What a pattern speaks of, and the tools it is about.
@@ -145,14 +87,12 @@ class RefuseRuleForm(QWidget):
         )
         self._kinds.setAccessibleName(self.tr("What is always refused"))
         self._kinds.chosen.connect(self._on_kind)
-        self._pattern = QLineEdit()
-        self._pattern.setObjectName("refusePattern")
+        self._pattern = named(QLineEdit(), "refusePattern")
         self._pattern.setMaxLength(_LONGEST)
         self._pattern.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._pattern.returnPressed.connect(self._add)
         self._pattern.textChanged.connect(self._show_state)
-        self._add_button = TextButton(theme, self.tr("Add rule"), "plus")
-        self._add_button.setObjectName("addRefusal")
+        self._add_button = TextButton(theme, self.tr("Add rule"), "plus", name="addRefusal")
         self._add_button.setAutoDefault(False)
         self._add_button.clicked.connect(self._add)
         self._where = QWidget()

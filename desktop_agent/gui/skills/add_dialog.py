@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -29,7 +29,9 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
+    ticker,
 )
 from desktop_agent.gui.skills.drop_zone import DropZone, dropped_source
 from desktop_agent.gui.skills.install_list import SkillChecklist
@@ -59,8 +61,7 @@ class AddSkillSheet(QDialog):
         self._theme = theme
         self._folder_name = folder_name
         self._clock = QElapsedTimer()
-        self._ticks = QTimer(self, interval=1000)
-        self._ticks.timeout.connect(self._show_elapsed)
+        self._ticks = ticker(self, 1000, self._show_elapsed)
         self.setObjectName("addSkillSheet")
         self.setWindowTitle(self.tr("Add skill"))
         self.setAcceptDrops(True)
@@ -141,9 +142,7 @@ class AddSkillSheet(QDialog):
             page,
             wraps=True,
         )
-        self._address = QLineEdit(page)
-        self._address.setObjectName("skillAddress")
-        self._address.setAccessibleName(self.tr("Address or path"))
+        self._address = named(QLineEdit(page), "skillAddress", self.tr("Address or path"))
         self._address.setPlaceholderText("https://github.com/owner/skills/tree/main/pdf")
         self._address.setClearButtonEnabled(False)
         self._address.returnPressed.connect(self._fetch)
@@ -179,18 +178,14 @@ class AddSkillSheet(QDialog):
         self._skipped = TextLabel("", "warn", name="fetchedSkipped", wraps=True)
         self._skipped_area = FittedArea(self._skipped, 72, page)
         self.checklist.ticked.connect(self._count)
-        self._mine = QRadioButton(self.tr("For me, in every folder"), page)
-        self._mine.setObjectName("installMine")
+        self._mine = named(QRadioButton(self.tr("For me, in every folder"), page), "installMine")
         self._mine.setChecked(True)
         here = self.tr("Only in {folder}, for everyone who works in it")
-        self._here = QRadioButton(here.format(folder=self._folder_name), page)
-        self._here.setObjectName("installHere")
+        self._here = named(QRadioButton(here.format(folder=self._folder_name), page), "installHere")
         self._here.setVisible(bool(self._folder_name))
         self._here.toggled.connect(lambda: self.target_chosen.emit(self.target))
-        self._skip = QRadioButton(self.tr("Skip what is there already"), page)
-        self._skip.setObjectName("skipThere")
-        self._replace = QRadioButton(self.tr("Replace it"), page)
-        self._replace.setObjectName("replaceThere")
+        self._skip = named(QRadioButton(self.tr("Skip what is there already"), page), "skipThere")
+        self._replace = named(QRadioButton(self.tr("Replace it"), page), "replaceThere")
         self._replace.toggled.connect(self.checklist.set_replacing)
         for pair in ((self._mine, self._here), (self._skip, self._replace)):
             group = QButtonGroup(page)
@@ -206,20 +201,16 @@ class AddSkillSheet(QDialog):
 
     def _make_buttons(self) -> QHBoxLayout:
         theme = self._theme
-        self._fetch_button = PrimaryButton(theme, self.tr("Fetch"), "", self)
-        self._fetch_button.setObjectName("fetchSkill")
+        self._fetch_button = PrimaryButton(theme, self.tr("Fetch"), "", self, name="fetchSkill")
         self._fetch_button.setToolTip(
             self.tr("Fetch it and show what is in it; nothing is installed")
         )
         self._fetch_button.clicked.connect(self._fetch)
-        self._install = PrimaryButton(theme, "", "", self)
-        self._install.setObjectName("installSkills")
+        self._install = PrimaryButton(theme, "", "", self, name="installSkills")
         self._install.clicked.connect(self._on_install)
-        self._back = TextButton(theme, self.tr("Back"), "", self)
-        self._back.setObjectName("addSkillBack")
+        self._back = TextButton(theme, self.tr("Back"), "", self, name="addSkillBack")
         self._back.clicked.connect(lambda: self._go(0))
-        self._leave = GhostButton(theme, self.tr("Cancel"), "", self)
-        self._leave.setObjectName("addSkillCancel")
+        self._leave = GhostButton(theme, self.tr("Cancel"), "", self, name="addSkillCancel")
         self._leave.clicked.connect(self._on_cancel)
         for button in (self._fetch_button, self._install, self._back, self._leave):
             button.setAutoDefault(False)

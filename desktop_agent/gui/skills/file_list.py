@@ -19,13 +19,11 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.skills import SkillFile
-from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
-from desktop_agent.gui.kit.safe_text import terminal_text, with_marks
+from desktop_agent.gui.kit.safe_text import plain_tip, terminal_text, with_marks
 from desktop_agent.gui.kit.text import size_text
-from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import ElidedLabel, column
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 

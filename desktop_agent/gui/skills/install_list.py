@@ -29,10 +29,9 @@ from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.lists.list_model import Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
-from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, named, row
 from desktop_agent.gui.skills.delegate import paint_box
 from desktop_agent.gui.skills.file_list import FilePreview
 from desktop_agent.gui.skills.text import content_text
@@ -59,9 +58,7 @@ class SkillChecklist(QWidget):
         self._theme = theme
         self._replaces = False
         self.setObjectName("skillChecklist")
-        self.list = QListWidget(self)
-        self.list.setObjectName("foundSkills")
-        self.list.setAccessibleName(self.tr("Skills that were found"))
+        self.list = named(QListWidget(self), "foundSkills", self.tr("Skills that were found"))
         self.list.setItemDelegate(_FoundDelegate(theme, self.list))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
@@ -77,8 +74,7 @@ class SkillChecklist(QWidget):
     def _make_bar(self) -> QWidget:
         self._bar = bar = QWidget(self)
         self._counted = TextLabel("", "muted", bar, name="chosenCount")
-        self._every = TextButton(self._theme, "", "", bar)
-        self._every.setObjectName("chooseEvery")
+        self._every = TextButton(self._theme, "", "", bar, name="chooseEvery")
         self._every.clicked.connect(self._tick_every)
         bar.setLayout(row(self._counted, None, self._every))
         return bar

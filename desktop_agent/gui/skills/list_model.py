@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 
 from desktop_agent.core.skills import Skill, SkillOrigin
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
-from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.skills.text import ORIGINS, origin_title, spoken
 
 Tab = Literal["all", "folder", "mine", "bundled", "other_app"]

@@ -7,6 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -16,13 +17,14 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    named,
     row,
 )
 from desktop_agent.gui.skills.detail import SkillDetailPane
 from desktop_agent.gui.skills.drop_zone import dropped_source
 from desktop_agent.gui.skills.list import SkillList, SkillRequests
-from desktop_agent.gui.skills.list_model import SkillRow, counts, rows_of, shown_rows
-from desktop_agent.gui.skills.tabs import SkillTabs
+from desktop_agent.gui.skills.list_model import TABS, SkillRow, Tab, counts, rows_of, shown_rows
+from desktop_agent.gui.skills.text import origin_title
 
 _BOTH_FROM = 820
 _EMPTY_WIDTH = 520
@@ -72,7 +74,7 @@ class SkillsPage(QWidget):
         self._skills = skills
         self._rows = rows_of(skills, self._rows)
         numbers = counts(self._rows)
-        if not numbers[self._tabs.current]:
+        if not numbers[self._tabs.tab]:
             self._tabs.choose("all")
         self._tabs.set_counts(numbers)
         many = self.tr("Filter {n} skills").format(n=numbers["all"])
@@ -138,8 +140,7 @@ class SkillsPage(QWidget):
 
     def _make_empty(self) -> QWidget:
         theme = self._theme
-        page = QWidget()
-        page.setObjectName("noSkills")
+        page = named(QWidget(), "noSkills")
         what = TextLabel(self.tr("A skill teaches the agent how you do something"), "h2", page)
         why = TextLabel(
             self.tr(
@@ -152,8 +153,7 @@ class SkillsPage(QWidget):
         for words in (what, why):
             words.setWordWrap(True)
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        add = PrimaryButton(theme, self.tr("Add skill…"), "plus", page)
-        add.setObjectName("addFirstSkill")
+        add = PrimaryButton(theme, self.tr("Add skill…"), "plus", page, name="addFirstSkill")
         add.clicked.connect(self.add_requested)
         icon = IconLabel(theme, "book-open", "subtle", 32, page)
         layout = QVBoxLayout(page)
@@ -201,7 +201,7 @@ class SkillsPage(QWidget):
 
     def _show_rows(self) -> None:
         text = self.search.text()
-        found = shown_rows(self._rows, self._tabs.current, text)
+        found = shown_rows(self._rows, self._tabs.tab, text)
         self.list.show_rows(found)
         page = 0 if found else (2 if self._rows else 1)
         self._pages.setCurrentIndex(page)
@@ -286,3 +286,28 @@ class _Search(SearchField):
             self.stepped.emit(event)
         else:
             super().keyPressEvent(event)
+
+
+class SkillTabs(TabRow):
+    """Empty ones are not offered."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        tabs = [(tab, "") for tab in TABS]
+        super().__init__(theme, "", "skillTab", tabs, parent)
+        self.setAccessibleName(self.tr("Which skills"))
+        self.setObjectName("skillTabs")
+
+    @property
+    def tab(self) -> Tab:
+        """The tab that is chosen."""
+        return next(tab for tab in TABS if tab == self.current)
+
+    def set_counts(self, counts: dict[Tab, int]) -> None:
+        for tab in TABS:
+            button = self.buttons[tab]
+            title = self.tr("All") if tab == "all" else origin_title(tab)
+            words = f"{title}  {counts[tab]}"
+            if button.text() != words:
+                button.setText(words)
+                button.setAccessibleName(f"{title}, {counts[tab]}")
+            button.setVisible(tab == "all" or counts[tab] > 0 or button.isChecked())

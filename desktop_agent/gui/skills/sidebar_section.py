@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
-from desktop_agent.gui.kit.widgets import IconButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import IconButton, TextLabel, named, row
 from desktop_agent.gui.skills.text import ORIGINS, origin_word, state_badge, state_icon
 
 translate = QCoreApplication.translate
@@ -47,8 +47,7 @@ class SkillsSection(QWidget):
         self._skills: tuple[Skill, ...] = ()
         self.setObjectName("skillsSection")
         self.setAccessibleName(self.tr("Skills"))
-        self._title = QPushButton(self.tr("Skills"), self)
-        self._title.setObjectName("openSkills")
+        self._title = named(QPushButton(self.tr("Skills"), self), "openSkills")
         self._title.setProperty("kind", "section")
         self._title.setToolTip(self.tr("All skills (Ctrl+Shift+K)"))
         self._title.clicked.connect(lambda: self.opened.emit(""))

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    IconLabel,
+    TextButton,
+    TextLabel,
+    column,
+    row,
+)
 from desktop_agent.gui.skills.text import banner_text, is_asking, joined, state_text
 
 
@@ -30,16 +37,13 @@ class TrustBanner(QFrame):
         self.setObjectName("trustBanner")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._words = TextLabel("", "", self, name="trustWords", wraps=True)
-        review = TextButton(theme, self.tr("Review…"), "", self)
-        review.setObjectName("trustReview")
+        review = TextButton(theme, self.tr("Review…"), "", self, name="trustReview")
         review.setToolTip(self.tr("See what would be read, before you decide"))
         review.clicked.connect(self.look_requested)
-        trust = GhostButton(theme, self.tr("Trust"), "", self)
-        trust.setObjectName("trustFolder")
+        trust = GhostButton(theme, self.tr("Trust"), "", self, name="trustFolder")
         trust.setToolTip(self.tr("Let agents use it; what changes later is asked about again"))
         trust.clicked.connect(lambda: self.decided.emit("trust", self.digest))
-        ignore = GhostButton(theme, self.tr("Ignore"), "", self)
-        ignore.setObjectName("ignoreFolder")
+        ignore = GhostButton(theme, self.tr("Ignore"), "", self, name="ignoreFolder")
         ignore.setToolTip(self.tr("Work here without it; the folder's menu brings it back"))
         ignore.clicked.connect(lambda: self.decided.emit("ignore", self.digest))
         layout = QHBoxLayout(self)
@@ -75,15 +79,12 @@ class TrustLine(QWidget):
         self.setObjectName("trustLine")
         self._icon = IconLabel(theme, "shield", "muted", 16, self)
         self._words = TextLabel("", "muted", self, name="trustState", wraps=True)
-        self._review = GhostButton(theme, self.tr("Review…"), "eye", self)
-        self._review.setObjectName("trustReviewHere")
+        self._review = GhostButton(theme, self.tr("Review…"), "eye", self, name="trustReviewHere")
         self._review.clicked.connect(self.look_requested)
         self._forget = GhostButton(theme, self.tr("Forget this"), "undo-2", self)
         self._forget.setObjectName("forgetTrust")
         self._forget.clicked.connect(lambda: self.decided.emit("forget"))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(theme.space("s"), theme.space("s"), 0, 0)
-        layout.setSpacing(2)
+        layout = column(spacing=2, edges=(theme.space("s"), theme.space("s"), 0, 0), within=self)
         line = row((self._icon, Qt.AlignmentFlag.AlignTop), (self._words, 1))
         layout.addLayout(line)
         layout.addLayout(row(20, self._review, self._forget, None, spacing=4))

@@ -20,6 +20,7 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    named,
     row,
 )
 from desktop_agent.gui.skills.file_list import FilePreview
@@ -145,8 +146,7 @@ class TrustSheet(QDialog):
     def _make_middle(self) -> QHBoxLayout:
         theme = self._theme
         self._items: dict[str, ProvidedItem] = {}
-        self._list = FilterList(theme, self.tr("What would be read"), self)
-        self._list.setObjectName("providedList")
+        self._list = named(FilterList(theme, self.tr("What would be read"), self), "providedList")
         self._list.selectionModel().currentChanged.connect(self._on_item)
         self._about = TextLabel("", "muted", self, wraps=True)
         self.preview = FilePreview(theme, self._about, self)
@@ -161,11 +161,9 @@ class TrustSheet(QDialog):
         self._again = again = PrimaryButton(theme, self.tr("Review again"), "eye", self)
         again.setObjectName("trustSheetAgain")
         again.clicked.connect(self._look_again)
-        ignore = TextButton(theme, self.tr("Ignore"), "", self)
-        ignore.setObjectName("trustSheetIgnore")
+        ignore = TextButton(theme, self.tr("Ignore"), "", self, name="trustSheetIgnore")
         ignore.clicked.connect(lambda: self._decide("ignore"))
-        later = GhostButton(theme, self.tr("Decide later"), "", self)
-        later.setObjectName("trustSheetLater")
+        later = GhostButton(theme, self.tr("Decide later"), "", self, name="trustSheetLater")
         later.clicked.connect(self.reject)
         # Enter must not trust by accident: Trust is pressed, never the answer to a stray key.
         for button in (trust, again, ignore, later):

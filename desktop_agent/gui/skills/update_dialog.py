@@ -19,6 +19,7 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
@@ -50,10 +51,9 @@ class UpdateSheet(QDialog):
         self._take.setObjectName("takeUpdate")
         self._take.setAutoDefault(False)
         self._take.clicked.connect(self.accept)
-        leave = GhostButton(theme, self.tr("Not now"), "", self)
+        leave = GhostButton(theme, self.tr("Not now"), "", self, clicked=self.reject)
         leave.setObjectName("leaveUpdate")
         leave.setAutoDefault(False)
-        leave.clicked.connect(self.reject)
         layout.addLayout(row(None, leave, self._take))
         fit_dialog(self, theme, _WIDE, _HIGH)
 
@@ -140,8 +140,7 @@ def _path_in(line: str) -> str:
 
 def ask_before_removing(skill: Skill, parent: QWidget) -> QMessageBox:
     """Return the question; its `accepted` means *Remove*."""
-    box = QMessageBox(parent)
-    box.setObjectName("removeSkillQuestion")
+    box = named(QMessageBox(parent), "removeSkillQuestion")
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setIcon(QMessageBox.Icon.NoIcon)
     box.setWindowTitle(box.tr("Remove skill?"))

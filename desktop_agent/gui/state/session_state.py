@@ -13,6 +13,7 @@ from typing import Any
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import ApprovalRequest
+from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.events import (
     AgentEvent,
     AgentOpened,
@@ -23,6 +24,7 @@ from desktop_agent.core.events import (
     BudgetReached,
     Event,
     ListChanged,
+    MachineSandboxChanged,
     NoteDelivered,
     NoteQueued,
     NoteReturned,
@@ -59,10 +61,12 @@ class Facet(Flag):
     REQUESTS = auto()
     BUDGETS = auto()
     SANDBOX = auto()  # the same for all sessions
+    CHANGES = auto()  # of files
 
 
 NOTHING = Facet(0)
 EVERYTHING = ~NOTHING
+_NO_CHANGES = SessionChanges()
 _OF_SESSION = EVERYTHING & ~(Facet.SESSION | Facet.SHOWN)
 
 
@@ -106,9 +110,9 @@ class PendingRequest:
         return isinstance(self.asked, ApprovalRequest)
 
     @property
-    def tool(self) -> str:
+    def kind(self) -> str:
         """What is to be approved; empty for a question."""
-        return self.asked.call.name if isinstance(self.asked, ApprovalRequest) else ""
+        return self.asked.kind if isinstance(self.asked, ApprovalRequest) else ""
 
 
 class SessionState:
@@ -120,10 +124,12 @@ class SessionState:
         self.sessions: dict[SessionId, SessionInfo] = {}
         # None until it is known.
         self.sandbox: SandboxState | None = None
+        self._machine_sessions: tuple[SessionId, ...] = ()
         self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
         self._infos: dict[AgentId, AgentInfo] = {}
         self._owners: dict[AgentId, SessionId] = {}
         self._lists: dict[AgentId, tuple[Task, ...]] = {}
+        self._changes: dict[SessionId, SessionChanges] = {}
         self._notes: dict[AgentId, AgentNotes] = {}
         self._replaced: dict[str, tuple[AgentId, NoteId]] = {}
         # Those of every session: one that is opened brings the events of its main agent alone, so
@@ -135,6 +141,7 @@ class SessionState:
         self._reducers: dict[type, Callable[[Any], Facet]] = {
             SessionsChanged: self._on_sessions,
             SandboxChanged: self._on_sandbox,
+            MachineSandboxChanged: self._on_machine_sandbox,
             SessionOpened: self._on_session_opened,
             AgentOpened: self._on_agent_opened,
             AgentsChanged: self._on_agents,
@@ -166,6 +173,13 @@ class SessionState:
         """Answer for no session until the next is shown."""
         self.session_id = self.shown = None
 
+    def know_changes(self, session_id: SessionId, changes: SessionChanges) -> Facet:
+        """Take in what a session changed in files, which is asked for and no event."""
+        if changes == self._changes.get(session_id):
+            return NOTHING
+        self._changes[session_id] = changes
+        return Facet.CHANGES if session_id == self.session_id else NOTHING
+
     def forget_note(self, agent_id: AgentId, note_id: NoteId) -> Facet:
         """Drop a note that came back and that the user sent elsewhere or discarded."""
         self.notes(agent_id).forget(note_id)
@@ -187,6 +201,10 @@ class SessionState:
             return event.info.session_id
         agent_id = getattr(event, "agent_id", None)
         return self.session_of(agent_id) if agent_id else None
+
+    def is_about_shown(self, event: Event) -> bool:
+        """Whether an event is of the session that is shown, or of all."""
+        return self.owner(event) in (None, self.session_id)
 
     def session_of(self, agent_id: AgentId) -> SessionId | None:
         return self._owners.get(agent_id)
@@ -229,6 +247,22 @@ class SessionState:
 
     def tasks(self, agent_id: AgentId | None) -> tuple[Task, ...]:
         return self._lists.get(agent_id, ()) if agent_id is not None else ()
+
+    @property
+    def changes(self) -> SessionChanges:
+        """What the session that is shown changed in files, as far as it is known."""
+        return self.changes_of(self.session_id) if self.session_id else _NO_CHANGES
+
+    def changes_of(self, session_id: SessionId) -> SessionChanges:
+        """Return what a session changed in files, as far as it is known."""
+        return self._changes.get(session_id, _NO_CHANGES)
+
+    @property
+    def changed_by(self) -> frozenset[AgentId]:
+        """Whose changes in the session that is shown stand."""
+        undone = frozenset(self.changes.undone)
+        standing = (one for one in self.changes.sets if one.kind != "undo" and one.count)
+        return frozenset(one.agent_id for one in standing if one.id not in undone)
 
     @property
     def has_tasks(self) -> bool:
@@ -287,6 +321,11 @@ class SessionState:
         """Who holds for a budget that is used up in the session that is shown, longest first."""
         return tuple(one for one in self._held if self._is_of_shown(one))
 
+    @property
+    def is_machine_sandbox(self) -> bool:
+        """Whether the person has set this machine apart for the session that is shown."""
+        return self.session_id in self._machine_sessions
+
     def _is_of_shown(self, agent_id: AgentId) -> bool:
         return self.session_id is not None and self._owners.get(agent_id) == self.session_id
 
@@ -304,7 +343,12 @@ class SessionState:
         self.sandbox = event.state
         return Facet.SANDBOX
 
+    def _on_machine_sandbox(self, event: MachineSandboxChanged) -> Facet:
+        self._machine_sessions = event.session_ids
+        return Facet.SANDBOX
+
     def _drop_session(self, session_id: SessionId, main: AgentId) -> None:
+        self._changes.pop(session_id, None)
         gone = {main, *(agent.id for agent in self._agents.pop(session_id, ()))}
         for kept in (self._infos, self._owners, self._lists, self._notes, self._held):
             for agent_id in gone:
@@ -345,7 +389,11 @@ class SessionState:
     def _on_agents(self, event: AgentsChanged) -> Facet:
         self._follow(event.session_id, event.agents)
         self._drop_resting(event.agents)
-        return _OF_SESSION & ~Facet.TASKS if event.session_id == self.session_id else NOTHING
+        return (
+            _OF_SESSION & ~(Facet.TASKS | Facet.CHANGES)
+            if event.session_id == self.session_id
+            else NOTHING
+        )
 
     def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
         self._agents[session_id] = agents

@@ -7,13 +7,13 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.tasks import Task
+from desktop_agent.gui.kit.lists.choice_list import RenamingDelegate
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
-from desktop_agent.gui.kit.lists.rename_delegate import RenamingDelegate
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.tasks.rows import TaskRow
 
 _ICON_PX = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
     QDragLeaveEvent,
     QDragMoveEvent,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.tasks.delegate import TaskDelegate
 from desktop_agent.gui.tasks.rows import TaskRow
 
@@ -61,8 +62,7 @@ class TaskListView(QListView):
         # The user scrolled elsewhere, and is not taken back.
         self._is_away = False
         # Rows are laid out, and room is given, a little after they came.
-        self._soon = QTimer(self, singleShot=True, interval=0)
-        self._soon.timeout.connect(self._reveal)
+        self._soon = single_timer(self, 0, self._reveal)
         bar = self.verticalScrollBar()
         bar.rangeChanged.connect(lambda: self._soon.start())
         bar.actionTriggered.connect(self._on_scrolled)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
 from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import named
 
 # A longer menu can't be read; the others are picked from a list.
 _MAX_BLOCKERS = 40
@@ -78,8 +79,7 @@ def _nearest(task: Task, tasks: Sequence[Task]) -> list[Task]:
 def _ask_blocker(parent: QWidget | None, task: Task, others: Sequence[Task], edit: Edit) -> None:
     """Ask for one of many tasks; typing finds it."""
     numbers = {f"#{one.id}  {_flat(one.subject)}": one.id for one in others}
-    dialog = QInputDialog(parent)
-    dialog.setObjectName("blockerDialog")
+    dialog = named(QInputDialog(parent), "blockerDialog")
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle(_tr("Waits for"))
     dialog.setLabelText(_tr("“{subject}” waits for:").format(subject=_flat(task.subject)))

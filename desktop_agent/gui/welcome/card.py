@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.core.models import ModelInfo
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import IconLabel, TextLabel, column, row
 from desktop_agent.gui.language_models.text import best_model, can_work, model_hints, model_title
 

@@ -9,7 +9,15 @@ from desktop_agent.core.models import DEMO_MODEL, KeyInfo, ModelInfo, ServerInfo
 from desktop_agent.core.providers import is_host, provider_title
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, Spinner, TextButton, TextLabel, restyle, row
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    Spinner,
+    TextButton,
+    TextLabel,
+    named,
+    restyle,
+    row,
+)
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.language_models.server_form import ServerForm
 from desktop_agent.gui.language_models.text import can_work, count_text, model_hints
@@ -182,8 +190,7 @@ class ModelStep(QWidget):
                 card.set_best(number == 0)
 
     def _add_probe(self, layout: QVBoxLayout) -> None:
-        self._probe = QWidget()
-        self._probe.setObjectName("probeLine")
+        self._probe = named(QWidget(), "probeLine")
         line = QHBoxLayout(self._probe)
         line.setContentsMargins(4, 0, 4, 0)
         line.setSpacing(8)
@@ -206,8 +213,7 @@ class ModelStep(QWidget):
         self.server_form = ServerForm(self._theme)
         self.server_form.accepted.connect(self._on_server_accepted)
         self.server_form.hide()
-        show = GhostButton(self._theme, self.tr("Enter it…"))
-        show.setObjectName("showServer")
+        show = GhostButton(self._theme, self.tr("Enter it…"), name="showServer")
         show.clicked.connect(self.server_form.show)
         show.clicked.connect(show.hide)
         card.add_trailing(show)
@@ -219,8 +225,7 @@ class ModelStep(QWidget):
         card.set_detail(
             self.tr("A built-in script that works offline: it is not a language model.")
         )
-        use = TextButton(self._theme, self.tr("Use the demo"))
-        use.setObjectName("useDemo")
+        use = TextButton(self._theme, self.tr("Use the demo"), name="useDemo")
         use.clicked.connect(lambda: self.model_chosen.emit(DEMO_MODEL, ""))
         card.add_trailing(use)
         layout.addWidget(card)

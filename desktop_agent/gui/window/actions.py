@@ -55,13 +55,14 @@ class WindowActions(QObject):
         self.find_next = self._make(tr("Find next"), "chevron-down", "F3")
         self.find_previous = self._make(tr("Find previous"), "chevron-up", "Shift+F3")
         self.copy_answer = self._make(tr("Copy the last answer"), "copy", "Ctrl+Shift+C")
+        self.undo_all = self._make(tr("Undo all changes of this session…"), "undo-2", None)
         self.stop = self._make(tr("Stop"), "square", "Ctrl+.")
         self.approval = self._make(
             tr("Go to the oldest question"), "shield-alert", "Ctrl+Shift+A", "Alt+A"
         )
         menu.addActions([self.find, self.find_next, self.find_previous, self.copy_answer])
         menu.addSeparator()
-        menu.addActions([self.approval, self.stop])
+        menu.addActions([self.approval, self.undo_all, self.stop])
 
     def _view_menu(self) -> None:
         tr = self.tr
@@ -70,6 +71,7 @@ class WindowActions(QObject):
         self.sidebar = self._make(tr("Sidebar"), "panel-left", "Ctrl+B")
         self.side = self._make(tr("Tasks and subagents"), "panel-right", "Ctrl+J")
         self.task = self._make(tr("Add a task…"), "list-checks", None)
+        self.changes = self._make(tr("Changes"), "file-diff", "Ctrl+Shift+D")
         self.skills = self._make(tr("Skills"), "book-open", "Ctrl+Shift+K")
         self.trust = self._make(tr("What this folder brings…"), "shield", None)
         self.model = self._make(tr("Choose the model…"), "sparkles", None)
@@ -81,7 +83,7 @@ class WindowActions(QObject):
             tr("Previous part of the window"), "arrow-right", "Shift+F6"
         )
         menu.addActions([self.composer, self.sidebar, self.side, self.task])
-        menu.addActions([self.skills, self.trust, self.model])
+        menu.addActions([self.changes, self.skills, self.trust, self.model])
         menu.addSeparator()
         menu.addActions([self.larger, self.smaller, self.normal])
         menu.addSeparator()

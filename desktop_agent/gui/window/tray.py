@@ -1,10 +1,10 @@
-"""Calls the user when the window is not in front, and keeps the app in the tray on request."""
+"""Calls the user when the window is not in front; keeps the app in the tray; asks on quitting."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Signal
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.core.events import (
@@ -16,8 +16,13 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import named
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QMessageBox
 
 _LONG_S = 30.0
+Choice = Literal["tray", "quit", "cancel"]
 
 
 class Attention(QObject):
@@ -90,3 +95,42 @@ class Attention(QObject):
             case _:
                 pass
         return ""
+
+
+def ask_before_closing(parent: QWidget, running: int, *, has_tray: bool) -> Choice:
+    """Ask what to do with the work that goes on. Closing the question is *Cancel*."""
+    box = make_question(parent, running, has_tray=has_tray)
+    box.exec()
+    clicked = box.clickedButton() or box.escapeButton()
+    return clicked.property("choice")
+
+
+def make_question(parent: QWidget, running: int, *, has_tray: bool) -> QMessageBox:
+    """Return the question; each button's property `choice` says what it means."""
+    from PySide6.QtWidgets import QMessageBox  # not at the start
+
+    box = named(QMessageBox(parent), "closeQuestion")
+    box.setIcon(QMessageBox.Icon.NoIcon)
+    box.setWindowTitle(_tr("Quit?"))
+    if running == 1:
+        box.setText(_tr("An agent is still working."))
+    else:
+        box.setText(_tr("{n} agents are still working.").format(n=running))
+    box.setInformativeText(
+        _tr("If you stop now, what is done so far is kept and you can continue later.")
+    )
+    role = QMessageBox.ButtonRole
+    if has_tray:
+        tray = box.addButton(_tr("Keep working in the tray"), role.AcceptRole)
+        tray.setProperty("choice", "tray")
+    stop = box.addButton(_tr("Stop and quit"), role.DestructiveRole)
+    stop.setProperty("choice", "quit")
+    cancel = box.addButton(_tr("Cancel"), role.RejectRole)
+    cancel.setProperty("choice", "cancel")
+    box.setDefaultButton(cancel)
+    box.setEscapeButton(cancel)
+    return box
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Closing", text)

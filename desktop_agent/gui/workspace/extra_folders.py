@@ -41,8 +41,7 @@ class ExtraFolders(QWidget):
         self._workspace: Workspace | None = None
         self.setObjectName("extraFolders")
         self._rows = column(spacing=theme.space("xs"))
-        self._note = TextLabel("", "warn", self)
-        self._note.setWordWrap(True)
+        self._note = TextLabel("", "warn", self, wraps=True)
         self._note.hide()
         add = GhostButton(theme, self.tr("Add a folder…"), "folder-plus", self)
         add.setObjectName("addExtraFolder")

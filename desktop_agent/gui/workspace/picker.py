@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtWidgets import QFrame, QMenu, QWidget
+from PySide6.QtCore import QModelIndex, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QFrame, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import folder_icon, folder_warning, real_folder, short_path
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
-from desktop_agent.gui.kit.lists.two_line_delegate import TwoLineDelegate
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel, text_roles
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
     IconLabel,
@@ -25,13 +27,16 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.skills.trust_banner import TrustLine
 from desktop_agent.gui.workspace.extra_folders import ExtraFolders
+from desktop_agent.gui.workspace.machine_switch import MachineSwitch
 
 _MAX_SHOWN = 6
 _WIDTH = 25  # in widths of the text size
+_ICON_PX = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +106,7 @@ class WorkspacePicker(Popover):
 
     def _build(self) -> None:
         theme = self._theme
-        self.search = SearchField(theme, self.tr("Find a folder"), self)
-        self.search.setObjectName("filterFolders")
+        self.search = named(SearchField(theme, self.tr("Find a folder"), self), "filterFolders")
         self.search.textChanged.connect(self._show_rows)
         self.search.left.connect(self.close)
         self.closed.connect(self.search.clear)
@@ -134,21 +138,19 @@ class WorkspacePicker(Popover):
             self.body.addWidget(part)
         self.body.addLayout(row(self._browse, None))
         self.body.addWidget(self.extra)
+        self.machine = MachineSwitch(theme, self)
+        self.body.addWidget(self.machine)
         self.trust = TrustLine(theme, self)
         self.body.addWidget(self.trust)
 
     def _question(self) -> QWidget:
-        self._ask = frame = QFrame(self)
+        self._ask = frame = named(QFrame(self), "folderWarning")
         frame.setProperty("frame", "warn")
-        frame.setObjectName("folderWarning")
         icon = IconLabel(self._theme, "triangle-alert", "warn", 16, frame)
-        self._ask_text = TextLabel("", "", frame)
-        self._ask_text.setWordWrap(True)
-        self._ask_first = TextButton(self._theme, "", "", frame)
-        self._ask_first.setObjectName("folderWarningAccept")
+        self._ask_text = TextLabel("", "", frame, wraps=True)
+        self._ask_first = TextButton(self._theme, "", "", frame, name="folderWarningAccept")
         self._ask_first.clicked.connect(self._on_accept)
-        self._ask_second = GhostButton(self._theme, "", "", frame)
-        self._ask_second.setObjectName("folderWarningOther")
+        self._ask_second = GhostButton(self._theme, "", "", frame, name="folderWarningOther")
         self._ask_second.clicked.connect(self._on_other)
         top = row(icon, self._ask_text, stretch=1)
         top.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
@@ -242,3 +244,57 @@ class WorkspacePicker(Popover):
         remove = menu.addAction(self.tr("Remove from this list"), lambda: self._on_remove(index))
         remove.setShortcut("Del")
         menu.popup(self.list.viewport().mapToGlobal(where))
+
+
+class TwoLineDelegate(QStyledItemDelegate):
+    """Rows have `title`, `detail`, `icon`, `tag` and `is_current`."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    @property
+    def _icon_px(self) -> int:
+        return self._theme.icon_px(_ICON_PX)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(120, self._theme.size("row2"))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        one = index.data(ROW_ROLE)
+        with RowPainter(self._theme, painter, option) as pen:
+            pen.ground()
+            inner = pen.rect.adjusted(10, 0, -10, 0)
+            token = "accent" if one.is_current else "muted"
+            pen.icon(self._square(inner, inner.left()), one.icon, token)
+            trailing = self._paint_trailing(pen, inner, one)
+            self._paint_text(pen, inner.adjusted(self._icon_px + 10, 0, -trailing - 8, 0), one)
+
+    def _paint_text(self, pen: RowPainter, words: QRect, one: Any) -> None:
+        theme, middle, rect = self._theme, words.center().y(), pen.rect
+        upper = QRect(words.left(), rect.top() + 6, words.width(), middle - rect.top() - 5)
+        lower = QRect(words.left(), middle + 1, words.width(), rect.bottom() - middle - 6)
+        token = "subtle" if one.icon == "folder-x" else "fg"
+        font = theme.font("ui", "medium")
+        pen.text(upper, one.title, token, font, is_path="/" in one.title)
+        elide = Qt.TextElideMode.ElideMiddle
+        small = theme.font("caption")
+        pen.text(lower, one.detail, pen.faint, small, elide=elide, is_path="/" in one.detail)
+
+    def _square(self, inner: QRect, left: int) -> QRect:
+        size = self._icon_px
+        return QRect(left, inner.center().y() - size // 2, size, size)
+
+    def _paint_trailing(self, pen: RowPainter, inner: QRect, one: Any) -> int:
+        """Draw the tag or the tick at the trailing end; return the room it took."""
+        tag: str = getattr(one, "tag", "")
+        if not tag:
+            if not one.is_current:
+                return 0
+            pen.icon(self._square(inner, inner.right() - self._icon_px), "check", "accent")
+            return self._icon_px
+        font = self._theme.font("caption")
+        width = QFontMetrics(font).horizontalAdvance(tag) + 2
+        box = QRect(inner.right() - width, inner.top(), width + 1, inner.height())
+        pen.text(box, tag, "muted", font)
+        return width

@@ -6,21 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-_SUFFIXES = (
-    ".py:python .js:javascript .ts:typescript .json:json .toml:toml .yaml:yaml .yml:yaml "
-    ".md:markdown .sh:bash .css:css .html:html .sql:sql .rs:rust .go:go .c:c .java:java"
-)
-_LANGUAGES = {suffix: name for suffix, _, name in (p.partition(":") for p in _SUFFIXES.split())}
-
 
 def plain(text: str, limit: int = 120) -> str:
     """Return one line without control or hidden characters, cut with `…`."""
-    visible = "".join(
-        " " if char.isspace() else char
-        for char in text[: limit * 4]
-        if char.isspace() or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co"}
-    )
-    return _cut(" ".join(visible.split()), limit)
+    line = "".join(" " if char.isspace() else char for char in text[: limit * 4])
+    return _cut(" ".join(_visible(line, {"Cc", "Cf", "Cs", "Co"}).split()), limit)
 
 
 def code(text: str, limit: int = 120) -> str:
@@ -41,15 +31,10 @@ def quote(text: str, limit: int = 300) -> str:
     return "> " + re.sub(r"([\\`*_\[\]<>#|!~])", r"\\\1", plain(text, limit))
 
 
-def fence(lines: Sequence[str], path: str = "", *, limit: int = 40) -> str:
-    """Return a code block, in the language of the path; backticks inside can't close it."""
-    language = _LANGUAGES.get(f".{path.rpartition('.')[2].lower()}", "text")
+def fence(lines: Sequence[str], language: str = "text", *, limit: int = 40) -> str:
+    """Return a code block; backticks inside can't close it."""
     shown = [
-        _cut(
-            "".join(
-                c for c in line[:800] if c == "\t" or unicodedata.category(c) not in {"Cc", "Cf"}
-            )
-        )
+        _cut("\t".join(_visible(part, {"Cc", "Cf"}) for part in line[:800].split("\t")))
         for line in lines[:limit]
     ]
     if len(lines) > limit:
@@ -73,6 +58,10 @@ def counted(number: int, one: str, many: str = "") -> str:
 def joined(*parts: str) -> str:
     """Return the paragraphs that are not empty, joined."""
     return "\n\n".join(part for part in parts if part)
+
+
+def _visible(line: str, hidden: set[str]) -> str:
+    return "".join(char for char in line if unicodedata.category(char) not in hidden)
 
 
 def _ticks(text: str, least: int) -> str:

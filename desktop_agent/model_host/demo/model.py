@@ -5,33 +5,37 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 import msgspec
 
-from desktop_agent.core.messages import TextPart, ThinkingPart, ToolCall
+from desktop_agent.core.messages import Message, TextPart, ThinkingPart, ToolCall
+from desktop_agent.core.parts.origins import PickedSkill
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
 from desktop_agent.core.usage import Usage
-from desktop_agent.model_host.demo.plan import plan
-from desktop_agent.model_host.demo.step import Step, seconds
+from desktop_agent.model_host.demo import child, skills, survey
+from desktop_agent.model_host.demo.history import Done, History, Result, parts_of, user_texts
+from desktop_agent.model_host.demo.markdown import code, joined
+from desktop_agent.model_host.demo.orders import named_files, order_in
+from desktop_agent.model_host.demo.script import SCRIPT, WORDS, Step, call, says, seconds
 
 # Slow enough that streaming is seen, fast enough that nobody waits.
 _PAUSE_S = 0.015
-_WORDS_AT_ONCE = 3
 _MOST_PAUSES = 120
-_WORD = re.compile(r"\S+\s*|\s+")
+_THREE_WORDS = re.compile(r"(?:\S+\s*){1,3}|\s+")
+_MOST_ORDERS = 3
+_MOST_RESULTS = 10
+# As ids of subagents begin.
+_SUBAGENT = "sa_"
 
 
 async def stream(request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
     """Answer as a provider would: accepted, deltas with pauses, then the whole answer."""
     step = plan(request)
     yield Accepted()
-    deltas: list[Delta] = []
-    for part in (ThinkingPart(step.thinking), TextPart(step.text)):
-        words = _WORD.findall(part.text)
-        for start in range(0, len(words), _WORDS_AT_ONCE):
-            text = "".join(words[start : start + _WORDS_AT_ONCE])
-            deltas.append(Delta("text" if isinstance(part, TextPart) else "thinking", text))
+    deltas = [Delta("thinking", words) for words in _THREE_WORDS.findall(step.thinking)]
+    deltas += [Delta("text", words) for words in _THREE_WORDS.findall(step.text)]
     for number, delta in enumerate(deltas):
         yield delta
         if number < _MOST_PAUSES:
@@ -57,3 +61,88 @@ def _call_id(request: ModelRequest, number: int) -> str:
     last = request.messages[-1].id if request.messages else ""
     place = f"{request.agent_id}\n{len(request.messages)}\n{last}\n{number}"
     return f"demo_{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+
+
+def plan(request: ModelRequest) -> Step:
+    """Return the next answer. Two equal requests give equal answers."""
+    history = History(request.messages, frozenset(tool.name for tool in request.tools))
+    step = _planned(history, request)
+    is_first = history.answer is None and "demo model" in step.text
+    listed = skills.on_offered(request.system) if is_first else ""
+    picked = skills.on_picked(parts_of(history.fresh, PickedSkill))
+    # The words that end a survey stay the last ones.
+    is_end = step.text.rstrip().endswith(WORDS["closing"])
+    texts = (picked, listed, step.text) if is_end else (picked, step.text, listed)
+    return replace(step, text=joined(*texts)) if listed or picked else step
+
+
+def _planned(history: History, request: ModelRequest) -> Step:
+    messages, tools = history.messages, history.tools
+    is_subagent = request.agent_id.startswith(_SUBAGENT)
+    if is_subagent and (step := child.next_step(messages, tools)):
+        return step
+    opening = _opening(messages)
+    if opening is not None:
+        own = tools - survey.LEADS if is_subagent else tools
+        return survey.next_step(messages[opening:], own, request.system)
+    late = survey.late_news(messages, tools)
+    if late is not None and not user_texts(history.fresh):
+        return late
+    step = _reply(history)
+    if late is None:
+        return step
+    return Step(joined(late.text, step.text), (*late.wants, *step.wants))
+
+
+def _opening(messages: Sequence[Message]) -> int | None:
+    """Return where the survey that is under way began, or None.
+
+    A first message begins one unless it is a plain order; later ones have to ask for it.
+    """
+    opening: int | None = None
+    is_first = True
+    for place, message in enumerate(messages):
+        if message.role == "user":
+            kind = order_in(joined(*user_texts([message]))).kind
+            if opening is None and (kind == "survey" or (is_first and not kind)):
+                opening = place
+            is_first = False
+        elif not message.tool_calls and message.text.rstrip().endswith(WORDS["closing"]):
+            opening = None
+    return opening
+
+
+def _reply(history: History) -> Step:
+    """Return the answer to what came last: results are shown, orders are carried out."""
+    shown = [_shown(done) for done in history.came[:_MOST_RESULTS]]
+    made = [_carry_out(text, history) for text in user_texts(history.fresh)[:_MOST_ORDERS]]
+    texts = dict.fromkeys(said for said, _ in made)
+    if not shown and not texts:
+        texts[_abilities(history)] = None
+    return Step(joined(*shown, *texts), tuple(want for _, want in made if want))
+
+
+def _carry_out(text: str, history: History) -> tuple[str, ToolCall | None]:
+    (kind, about), orders = order_in(text), SCRIPT["orders"]
+    order = orders[kind or "survey"]
+    if not kind and (files := named_files(text, history.paths)[0]):
+        order, about = SCRIPT["show"], files[0]
+    if "say" not in order:
+        return _abilities(history), None
+    if order["tool"] not in history.tools:
+        return f"I was given no tool named {code(order['tool'])}, so I can't do that.", None
+    given = {k: about if v == "{about}" else v for k, v in order["arguments"].items()}
+    return order["say"].format(about=code(about, 300)), call(order["tool"], **given)
+
+
+def _abilities(history: History) -> str:
+    useful = [one["usage"] for one in SCRIPT["orders"].values() if one["tool"] in history.tools]
+    known = "\n".join(f"- {usage}" for usage in useful)
+    return WORDS["abilities"].format(known=known) if known else WORDS["useless"]
+
+
+def _shown(done: Done) -> str:
+    name, results = "failed" if done.result.is_error else done.call.name, SCRIPT["results"]
+    if name == "skill":
+        return skills.on_loaded(done)
+    return says(results.get(name, results["other"]), Result(done))

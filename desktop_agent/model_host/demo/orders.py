@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from desktop_agent.core.messages import ToolCall
-from desktop_agent.model_host.demo.step import call
+from desktop_agent.model_host.demo.script import SCRIPT
 
 # What the survey may write, in this order; the second name is for folders whose first is taken.
 TARGETS = ("OVERVIEW.md", "OVERVIEW-demo.md")
 _MOST_FILES = 3
 _LONGEST = 2_000
-_OPTIONS = ["list files", "look around", "read README.md"]
+# What gives an order, by its kind; "run" would take what is to be run outside as well.
+_ORDERS = {
+    kind: re.compile(order["pattern"], re.I)
+    for kind, order in sorted(SCRIPT["orders"].items(), key=lambda item: item[0] != "outside")
+}
+_WISHES = {kind: re.compile(pattern, re.I) for kind, pattern in SCRIPT["wishes"].items()}
+_COMMANDS = frozenset({"run", "check", "outside"})
+_NAME = re.compile(r"[^\s`\"'“”‘’(),;:!?<>]+")
+_LOOKS_LIKE_A_FILE = re.compile(r"[\w\-./]*[\w\-]\.[A-Za-z][A-Za-z0-9]{0,5}")
 
 
 class Order(NamedTuple):
@@ -21,51 +28,6 @@ class Order(NamedTuple):
 
     kind: str = ""
     about: str = ""
-
-
-# Kind → what gives the order.
-# Commands start with no article: "run the tests" is a wish the demo can't guess the command of.
-# fmt: off
-_ORDERS = {
-    "list": re.compile(r"(?:please )?(?:list|show)(?: me)?(?: all)?(?: the| my)? files\b.*", re.I),
-    "read": re.compile(r"(?:please )?(?:read|open|show)(?: me)? (\S*[./]\S*|`[^`]+`)", re.I),
-    "search": re.compile(r"(?:please )?(?:search|grep|look) for (.+)", re.I),
-    "outside": re.compile(
-        r"(?:please )?run (?!(?:the|a|an|all|my|it|this|that|your)\b)(.+) outside(?: the sandbox)?",
-        re.I),
-    "check": re.compile(
-        r"(?:please )?check (?!(?:the|a|an|all|my|it|this|that|your)\b)(.+)", re.I),
-    "run": re.compile(
-        r"(?:please )?run (?!(?:the|a|an|all|my|it|this|that|your)\b)(.+)", re.I),
-    "ask": re.compile(r"(?:please )?ask me\b.*", re.I),
-    "survey": re.compile(r".*\b(?:look around|survey|overview)\b.*", re.I),
-}
-_COMMANDS = frozenset({"run", "check", "outside"})
-# Kind → the tool it needs, how a person gives it, what is said to it, and the call.
-ABILITIES: dict[str, tuple[str, str, str, Callable[[str], ToolCall]]] = {
-    "list": ("glob", "“list files” shows what is in the folder",
-             "I'll list the files.", lambda _: call("glob", pattern="**/*")),
-    "read": ("read", "“read README.md” shows a file",
-             "I'll read {}.", lambda about: call("read", path=about)),
-    "search": ("grep", "“search for WORDS” looks through all files",
-               "I'll search for {}.", lambda about: call("grep", pattern=about)),
-    "run": ("shell", "“run ls -l” runs a command, after you have allowed it",
-            "I'll run {}.", lambda about: call("shell", command=about)),
-    "check": ("shell", "“check ls -l” runs a command that can change nothing",
-              "I'll run {}, so that it can change nothing.",
-              lambda about: call("shell", command=about, changes=False)),
-    "outside": ("shell", "“run ls -l outside” asks to run it outside the sandbox",
-                "I'll run {} outside the sandbox.",
-                lambda about: call("shell", command=about, outside="You asked me to.")),
-    "ask": ("ask_user", "“ask me something” puts a question to you",
-            "I'll ask you something.", lambda _: call("ask_user", options=_OPTIONS,
-            question="Which of these would you like to see next?")),
-    "show": ("read", "", "I'm a script and can't answer that, but I can show you {}.",
-             lambda about: call("read", path=about)),
-    "survey": ("glob", "“look around” surveys the folder and offers to write `OVERVIEW.md`",
-               "", lambda _: call("glob", pattern="**/*")),
-}
-# fmt: on
 
 
 def order_in(text: str) -> Order:
@@ -84,48 +46,29 @@ def _bare(text: str) -> str:
     return text.removeprefix("@")
 
 
-class Wishes(NamedTuple):
+class Wishes:
     """What the person wants of the survey, the opening message and all notes taken together.
 
-    `files` are known files that were named, `missing` names that are not there, `said` the
+    `files` are those of `paths` that were named, `missing` names that are not there, `said` the
     notes that are none of that.
     """
 
-    is_short: bool
-    is_dry: bool
-    files: tuple[str, ...]
-    missing: tuple[str, ...]
-    said: tuple[str, ...]
-
-
-_SHORT = re.compile(r"\b(?:short|shorter|brief|briefly|concise)\b", re.I)
-_DRY = re.compile(
-    r"\b(?:don['’]?t|do not|never|without) (?:write|writing|change|changing|create|save)\b"
-    r"|\bwrite nothing\b|\bno (?:file|write|overview)\b",
-    re.I,
-)
-_STOP = re.compile(r"\bstop\b", re.I)
-_ONWARD = re.compile(r"(?:please )?(?:continue|go on|carry on|try again|retry|again)\b.*", re.I)
-_NAME = re.compile(r"[^\s`\"'“”‘’(),;:!?<>]+")
-_LOOKS_LIKE_A_FILE = re.compile(r"[\w\-./]*[\w\-]\.[A-Za-z][A-Za-z0-9]{0,5}")
-
-
-def wishes(opening: str, notes: Sequence[str], paths: Sequence[str]) -> Wishes:
-    """Read the opening message and the notes; `paths` are the files of the folder."""
-    everything = "\n".join((opening, *notes))
-    is_dry = bool(_DRY.search(everything)) or any(_STOP.search(note) for note in notes)
-    said = tuple(note for note in notes if not _is_understood(note, paths))
-    return Wishes(bool(_SHORT.search(everything)), is_dry, *named_files(everything, paths), said)
+    def __init__(self, opening: str, notes: Sequence[str], paths: Sequence[str]) -> None:
+        self.text = text = "\n".join((opening, *notes))
+        self.is_onward, self.is_short = is_onward(text), bool(_WISHES["short"].search(text))
+        self.is_dry = bool(_WISHES["dry"].search(text)) or any(map(_WISHES["stop"].search, notes))
+        self.files, self.missing = named_files(text, paths)
+        self.said = tuple(note for note in notes if not _is_understood(note, paths))
 
 
 def is_onward(note: str) -> bool:
     """Whether the note only asks to go on, or to try again."""
-    return bool(_ONWARD.fullmatch(note.strip()))
+    return bool(_WISHES["onward"].fullmatch(note.strip()))
 
 
 def _is_understood(note: str, paths: Sequence[str]) -> bool:
-    is_wish = _SHORT.search(note) or _DRY.search(note) or _STOP.search(note)
-    return bool(is_wish or is_onward(note) or named_files(note, paths)[0])
+    is_wish = any(_WISHES[kind].search(note) for kind in ("short", "dry", "stop"))
+    return is_wish or is_onward(note) or bool(named_files(note, paths)[0])
 
 
 def named_files(text: str, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from desktop_agent.core.parts.origins import PickedSkill
 from desktop_agent.model_host.demo.history import Done
 from desktop_agent.model_host.demo.markdown import code, counted
+from desktop_agent.model_host.demo.script import SCRIPT, WORDS, says
 
 _HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.M)
 _MORE = re.compile(r"… and (\d{1,9}) more")
@@ -16,13 +17,12 @@ _LISTED = re.compile(
     r"<available_skills>((?:(?!</?available_skills>).)*+)</available_skills>", re.S
 )
 _OFFERED = re.compile(r"^<name>(.*)</name>(?:\n<description>(.*)</description>$)?", re.M)
-_NOT_MINE = "I'm a script and don't follow skills; a real model does."
 
 
 def on_picked(found: Sequence[tuple[PickedSkill, str]]) -> str:
     """Return what is said of the skills that the person put into messages."""
     told = dict.fromkeys(_about(skill, text) for skill, text in found)
-    return " ".join([*told, _NOT_MINE]) if told else ""
+    return " ".join([*told, WORDS["unskilled"]]) if told else ""
 
 
 def on_loaded(done: Done) -> str:
@@ -31,7 +31,7 @@ def on_loaded(done: Done) -> str:
         return f"The skill {code(done.given('name'))} could not be loaded."
     if isinstance(done.result.facts, PickedSkill):
         return on_picked([(done.result.facts, done.result.text)])
-    return f"I was given a skill. {_NOT_MINE}"
+    return f"I was given a skill. {WORDS['unskilled']}"
 
 
 def offered(system: str) -> list[tuple[str, str]]:
@@ -44,7 +44,7 @@ def on_offered(system: str) -> str:
     """Return what is said of the skills that a prompt offers; empty when there are none."""
     number = len(offered(system))
     told = counted(number, "skill is", "skills are")
-    return f"{told} offered to me, too. {_NOT_MINE}" if number else ""
+    return f"{told} offered to me, too. {WORDS['unskilled']}" if number else ""
 
 
 def fitting(system: str, paths: Sequence[str]) -> str:
@@ -56,16 +56,11 @@ def fitting(system: str, paths: Sequence[str]) -> str:
 
 
 def _about(skill: PickedSkill, text: str) -> str:
-    name = code(skill.name)
-    if skill.status == "failed":
-        return f"The skill {name} that you picked could not be loaded."
-    if skill.status == "known":
-        return f"I have the text of the skill {name} already."
     heading, files = _HEADING.search(text), _files(text)
-    parts = [f"begins with {code(heading.group(1), 70)}"] if heading else []
-    parts += [f"names {counted(files, 'file')}"] if files else []
-    held = f", which {' and '.join(parts)}" if parts else ""
-    return f"I was given the text of the skill {name}{held}."
+    held = [f"begins with {code(heading.group(1), 70)}"] if heading else []
+    held += [f"names {counted(files, 'file')}"] if files else []
+    state = {"name": skill.name, "held": " and ".join(held)}
+    return says(SCRIPT["skills"][skill.status], state)
 
 
 def _files(text: str) -> int:

@@ -1,357 +1,340 @@
-"""The survey that the demo model makes: a table of scenes, and what plays the first that fits."""
+"""The survey that the demo model makes of a folder: its state, and what plays its scenes."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
-from desktop_agent.core.messages import Message, ToolCall
-from desktop_agent.core.parts.origins import EditLine, Report
-from desktop_agent.model_host.demo import skills
-from desktop_agent.model_host.demo.child import CREW
-from desktop_agent.model_host.demo.history import Done, parts_of
-from desktop_agent.model_host.demo.markdown import code, codes, counted, joined, plain, quote
-from desktop_agent.model_host.demo.orders import TARGETS, is_onward, wishes
-from desktop_agent.model_host.demo.overview import summary
-from desktop_agent.model_host.demo.step import CLOSING, Step, call, seconds
-from desktop_agent.model_host.demo.survey_state import (
-    LIST_TOOLS,
-    PLAN,
-    SEARCH,
-    TEAM_TOOLS,
-    SurveyState,
-)
+from desktop_agent.core.ids import AgentId
+from desktop_agent.core.messages import Message, ToolCall, ToolResult
+from desktop_agent.core.parts import facts, origins
+from desktop_agent.model_host.demo import folder, history, script, skills
+from desktop_agent.model_host.demo.history import Done, History, Result, parts_of
+from desktop_agent.model_host.demo.markdown import code, counted, fence, joined, plain, quote
+from desktop_agent.model_host.demo.orders import TARGETS, Wishes, is_onward
+from desktop_agent.model_host.demo.script import SCRIPT, WORDS, Step, call, says
 
+PLAN, CREW, _ENDS = SCRIPT["plan"], SCRIPT["crew"], SCRIPT["ends"]
+_LIST = frozenset({"TaskCreate", "TaskUpdate"})
+_TEAM = frozenset({"spawn", "wait", "answer_child", "stop"})
+# What only the main agent uses.
+LEADS = _LIST | _TEAM | {"skill"}
+_SEARCH = r"to-?do|fix-?me|- \[ \]"
+_MARK = re.compile(r"\bto-?do\b|\bfix-?me\b|^\s*[-*] \[ \]", re.I)
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_MOST_TRIES = 4
-_MOST_EDITS = 6
+_MOST_PAGES = _MOST_TRIES = 4
+_MOST_NEWS, _MOST_EDITS = 5, 6
 # So long, and so often, it is left to the person to answer a subagent before this script does.
-_PATIENCE_S = 4.4
-_MOST_PATIENCE = 3
+_PATIENCE_S, _MOST_PATIENCE = 4.4, 3
 # The longer one once nothing came: a subagent may be paused, and go on when the person lets it.
 _WAIT_S, _LONG_WAIT_S = 30, 600
-# What only the main agent uses.
-LEADS = LIST_TOOLS | TEAM_TOOLS | {"skill"}
-
-_INTRODUCTION = """\
-I'm the **demo model**: a script, not an AI. I can't understand you and I know nothing, but what \
-I do is real: real tools, on your real files, within the mode you chose. But for a few plain \
-orders, such as “list files”, I make this same survey whatever is asked.
-
-This is my plan:
-
-1. Look which files there are.
-2. Read a few of them.
-3. Write what I found to `OVERVIEW.md`, if that is allowed.
-
-You can send me a note while I work: “keep it short”, “don't write anything”, or the name of a \
-file."""
-_THOUGHTS = (
-    "The list of files comes first, with a search for open points beside it: "
-    "neither needs the other. Then the README, if there is one."
-)
+_NEVER = Done(call(""), ToolResult("", ""))
 
 
 def next_step(messages: Sequence[Message], tools: frozenset[str], system: str) -> Step:
     """Return what the survey that opens with `messages[0]` does next."""
-    state = SurveyState(messages, tools)
-    steps = (scene(state) for scene in _LEAD)
-    step = next((step for step in steps if step), None) or _survey(state, system)
-    loaded = [skills.on_loaded(done) for done in state.of("skill") if done in state.came]
-    thinking = _THOUGHTS if len(messages) == 1 and step.wants else ""
-    return Step(joined(*loaded, _on_edits(state), step.text), step.wants, thinking, step.pause_s)
+    state = Survey(messages, tools, system)
+    scene = script.fitting(SCRIPT["survey"], state)[0]
+    state.begin(scene)
+    played = next(iter(script.fitting(SCRIPT["lead"], state)), scene)
+    wants = script.calls(played, state)
+    if played.get("is_listed"):
+        wants = (*state.updates({one.name for one in wants}), *wants)
+    text = joined(
+        *(skills.on_loaded(done) for done in state.of("skill") if done in state.came),
+        state.on_edits,
+        *(says(SCRIPT["note"], state.wishes_in(note)) for note in state.news[:_MOST_NEWS]),
+        script.filled(played.get("say", scene["say"]), state),
+        says(SCRIPT[played["beside"]], state) if "beside" in played else "",
+        "" if wants else WORDS["closing"],
+    )
+    thinking = WORDS["thoughts"] if state.is_first and wants else ""
+    return Step(text, wants, thinking, _PATIENCE_S if played.get("is_slow") else 0.0)
 
 
 def late_news(messages: Sequence[Message], tools: frozenset[str]) -> Step | None:
     """Return the answer to subagents that speak after the survey's end; None if none does."""
-    state = SurveyState(messages, tools)
+    state = Survey(messages, tools, "")
     told = [
         f"“{report.name}” ended after me ({report.status}). It says: {quote(text)}"
-        for report, text in parts_of(state.fresh, Report)
+        for report, text in parts_of(state.fresh, origins.Report)
     ]
-    answers = _answers(state) if "answer_child" in tools else ()
-    told += ["A subagent still asks something; I answer it."] if answers else []
-    text = joined(_on_edits(state), *told)
-    return Step(text, answers) if text else None
+    told += [WORDS["late_question"]] if state.answer_all else []
+    text = joined(state.on_edits, *told)
+    return Step(text, tuple(state.answer_all)) if text else None
 
 
-def _heard(state: SurveyState) -> str:
-    return joined(*(_reply_to_note(state, note) for note in state.news[:5]))
+def _wait(agents: Collection[AgentId], limit: int) -> list[ToolCall]:
+    return [call("wait", agent_ids=list(agents), timeout_s=limit)] if agents else []
 
 
-def _reply_to_note(state: SurveyState, note: str) -> str:
-    if is_onward(note):
-        return "I go on."
-    wish = wishes("", (note,), state.paths)
-    replies = {
-        "I'll keep the overview short.": wish.is_short,
-        "I won't write anything.": wish.is_dry,
-        f"I'll put {codes(wish.files)} in.": wish.files,
-        f"I can't find {codes(wish.missing)} here.": wish.missing and state.pages,
-        "I can't act on that, so it goes into the overview under “You asked”.": wish.said,
-    }
-    told = " ".join(reply for reply, is_due in replies.items() if is_due)
-    return joined("Your note:", quote(note), told)
+class _Team(History):
+    """The task list and the subagents; scenes name the attributes."""
+
+    def __init__(self, messages: Sequence[Message], tools: frozenset[str]) -> None:
+        super().__init__(messages, tools)
+        self.has_list, has_team = tools >= _LIST, tools >= _TEAM
+        # The tasks that the tools allow.
+        self.keys = [key for key in PLAN if (has_team if key in CREW else key in tools)]
+        self._see_team()
+        self._see_waits()
+        self._see_list()
+        self._see_dropped()
+
+    def of(self, name: str) -> list[Done]:
+        """Return the survey's own calls of a tool."""
+        found = super().of(name)
+        return [one for one in found if name != "grep" or one.given("pattern") == _SEARCH]
+
+    def _see_team(self) -> None:
+        spawned = [(one.given("description"), one.result.facts) for one in self.of("spawn")]
+        # Name → id.
+        self.started = {f.name: f.agent_id for _, f in spawned if isinstance(f, facts.Started)}
+        self.spawned = {*self.started, *(name for name, _ in spawned)}
+        reports = parts_of(self.messages, origins.Report)
+        ended = {report.agent_id for report, _ in reports}
+        self.at_work = {name: agent for name, agent in self.started.items() if agent not in ended}
+        # What came of each, or why nothing did.
+        gave = {one.name: text for one, text in reports if one.status == "completed" and text}
+        lacks = dict.fromkeys(self.spawned - set(self.started), _ENDS["lost"])
+        lacks |= dict.fromkeys(self.at_work, _ENDS["at_work"])
+        lacks |= {one.name: _ENDS.get(one.status, _ENDS["other"]) for one, _ in reports}
+        self.lacks = {name: lacks[name] for name in CREW if name in lacks and name not in gave}
+        told = [(name, (lacks | gave).get(name, "")) for name in CREW]
+        blocks = [(name, fence(text.splitlines(), limit=8)) for name, text in told if text]
+        self.findings = [{"name": name, "block": block} for name, block in blocks]
+
+    def _see_waits(self) -> None:
+        done = self.of("wait")
+        waits = [f for one in done if isinstance(f := one.result.facts, facts.Waited)]
+        came = [f for one in self.came if isinstance(f := one.result.facts, facts.Waited)]
+        outcomes = [wait.outcome for wait in waits]
+        self.has_waited = any(outcome != "question" for outcome in outcomes)
+        self.has_timed_out = any(wait.outcome == "timeout" for wait in came)
+        # Once nothing comes any more the survey goes on alone.
+        idle = outcomes.count("timeout")
+        is_vain = idle > 1 or "nobody" in outcomes or any(one.result.is_error for one in done)
+        self.awaited = {} if is_vain or "wait" not in self.tools else self.at_work
+        self.wait_for_team = _wait(self.awaited.values(), _LONG_WAIT_S if idle else _WAIT_S)
+        # Who asks what since the last answer: in answers of `wait`, and in notes.
+        asked = {wait.agent_id: wait.question for wait in came if wait.outcome == "question"}
+        asked |= {o.agent_id: text for o, text in parts_of(self.fresh, origins.ChildQuestion)}
+        names = {agent: name for name, agent in self.started.items()}
+        told = [
+            f"“{names.get(a, a)}” asks: {text.partition(chr(10))[0]}" for a, text in asked.items()
+        ]
+        known = "\n".join(one.text for one in self.messages if one.role == "assistant")
+        self.new_questions = joined(*(line for line in told if line not in known))
+        times = Counter(wait.agent_id for wait in waits if wait.outcome == "question")
+        often = max((times[agent] for agent in asked), default=0)
+        self.is_impatient = often >= _MOST_PATIENCE or "wait" not in self.tools
+        patience = round(script.seconds(_PATIENCE_S * _MOST_PATIENCE))
+        self.patience = counted(max(patience, 1), "second")
+        agents = asked if "answer_child" in self.tools else ()
+        self.answer_all = [call("answer_child", agent_id=a, answer=WORDS["answer"]) for a in agents]
+        # An answer of the person's ends this: the wait is then one for the report.
+        self.wait_for_person = _wait(agents, _WAIT_S)
+
+    def _see_list(self) -> None:
+        keys = {plan["subject"]: key for key, plan in PLAN.items()}
+        made = [(one.given("subject"), one.result.facts) for one in self.of("TaskCreate")]
+        subjects = {subject for subject, _ in made}
+        self.create_tasks = [
+            call("TaskCreate", subject=PLAN[key]["subject"], activeForm=PLAN[key]["active"])
+            for key in self.keys
+            if PLAN[key]["subject"] not in subjects
+        ]
+        shown = [(keys.get(one), f) for one, f in made if isinstance(f, facts.ListShown)]
+        self.ids = {key: f.task_id for key, f in shown if key}
+        # The newest state of the list, with what reports said of it since.
+        self.states: dict[int, str] = {}
+        for message in self.messages:
+            seen = [o for o, _ in parts_of([message], origins.TaskListShown, origins.Report)]
+            for one in (*(result.facts for result in message.results), *seen):
+                if isinstance(one, facts.ListShown | origins.TaskListShown):
+                    self.states = dict(one.states)
+                elif isinstance(one, origins.Report) and one.task_id in self.states:
+                    self.states[one.task_id] = one.task_status or self.states[one.task_id]
+
+    def _see_dropped(self) -> None:
+        # What the person took off the list, or ticked off, and of that what was not begun.
+        off = {key for key in self.ids if self.status(key) in {"", "completed"}}
+        calls = [one for one in self.calls if one.call.name != "grep"]
+        calls += [one for one in self.calls if one.given("pattern") == _SEARCH]
+        self.dropped = off - {one.call.name for one in calls} - set(self.started)
+        known = self.spawned | self.dropped
+        self.idle = [name for name in CREW if name in self.keys and name not in known]
+        self.unwanted = [name for name in self.at_work if name in off and "stop" in self.tools]
+        stopped = {one.given("agent_id") for one in self.of("stop")}
+        agents = [self.at_work[name] for name in self.unwanted]
+        self.stop_unwanted = [call("stop", agent_id=one) for one in agents if one not in stopped]
+
+    def may(self, tool: str) -> bool:
+        """Whether the tool is there and its task was not taken off the list."""
+        return tool in self.tools and tool not in self.dropped
+
+    def status(self, key: str) -> str:
+        """Return a task's status; empty when it is not, or no longer, on the list."""
+        return self.states.get(self.ids.get(key, 0), "")
+
+    def updates(self, begun: set[str]) -> tuple[ToolCall, ...]:
+        """Return the calls that bring the list up to date when these tools are called now."""
+        given: list[tuple[str, dict[str, object]]] = []
+        if "glob" in begun and not self.of("glob"):
+            for key in self.keys:
+                blockers = [b for b in PLAN[key].get("blockers", ()) if self.status(b)]
+                if self.status(key) and blockers:
+                    given.append((key, {"addBlockedBy": [self.ids[one] for one in blockers]}))
+        for key in self.keys:
+            old, new = self.status(key), self._due(key, begun)
+            if key not in self.dropped and old not in {"", new}:
+                given.append((key, {"status": new}))
+        made = (call("TaskUpdate", taskId=self.ids[key], **more) for key, more in given)
+        return tuple(made) if self.has_list else ()
+
+    def _due(self, key: str, begun: set[str]) -> str:
+        if key in begun:
+            return "in_progress"
+        if key in CREW:
+            # A subagent's end has ticked its task off; what nobody does goes off the list.
+            is_left = key not in self.at_work and self.status(key) != "completed"
+            return "deleted" if is_left and begun <= {"write"} else self.status(key)
+        if self.texts(key):
+            return "completed"
+        # What was tried and refused, or never begun, goes off the list at the end.
+        return self.status(key) if begun else "deleted"
 
 
-def _on_edits(state: SurveyState) -> str:
-    edits = state.edits(state.fresh)[:_MOST_EDITS]
-    told = [joined(quote(edit.line), _reply_to_edit(state, edit)) for edit in edits]
-    return joined("You changed my list:", *told) if told else ""
+class Survey(_Team):
+    """All that the next step of a survey follows from; scenes name the attributes."""
 
+    def __init__(self, messages: Sequence[Message], tools: frozenset[str], system: str) -> None:
+        super().__init__(messages, tools)
+        self.is_first = len(messages) == 1
+        self._see_folder(system)
+        self._see_files()
+        self._see_texts()
+        self._see_tries()
+        self._see_edits()
 
-def _reply_to_edit(state: SurveyState, edit: EditLine) -> str:
-    match edit.kind:
-        case "delete" | "skip":
-            return "I leave that out."
-        case "add":
-            return "I'm a script, so all I can do is search the files for its longest word."
-        case "next" if state.states.get(edit.task_id) == "completed":
-            return "That is done already."
-        case "next":
-            return "I do it as soon as what it waits for is done."
-        case _:
-            return "Noted: I go by the list as it stands now."
+    def begin(self, scene: script.Scene) -> None:
+        """Take this as the next scene, for those that may be played before it."""
+        self.begun = {one.name for one in script.calls(scene, self)}
+        self.can_wait = self.awaited and not self.tried and self.begun <= {"write"}
+        # What is put right in the list before the last words, unless that was just tried.
+        made = [one.arguments for one in self.answer.tool_calls] if self.answer else []
+        due = () if self.begun else self.updates(set())
+        self.last_updates = due if made != [one.arguments for one in due] else ()
 
+    def _see_folder(self, system: str) -> None:
+        self.listed, self.pages = self.of("glob"), self.texts("glob")
+        is_given_up = not self.news or len(self.listed) >= _MOST_TRIES
+        self.has_failed_to_list = bool(self.listed) and is_given_up
+        self.list_error = self.listed[-1].result.text[:300] if self.listed else ""
+        self.list_files = [call("glob", pattern="**/*")]
+        search = call("grep", pattern=_SEARCH, ignore_case=True)
+        self.search_points = [search] if self.may("grep") else []
+        last = self.pages[-1] if self.pages else ""
+        self.least = "at least " if history.is_cut(last) else ""
+        has_more = len(self.pages) < _MOST_PAGES and "glob" in self.tools
+        self.offset = history.next_offset(last) if has_more else 0
+        self.list_more = [call("glob", pattern="**/*", offset=self.offset)] if self.offset else []
+        self.skill = skills.fitting(system, self.paths)
+        is_due = self.skill and "skill" in self.tools and not self.of("skill")
+        self.load_skill = [call("skill", name=self.skill)] if is_due else []
+        self.spawn_idle = [self._spawn(name) for name in self.idle]
 
-def _names(names: Iterable[str]) -> str:
-    return " and ".join(f"“{name}”" for name in names)
+    def _spawn(self, name: str) -> ToolCall:
+        task = {"task_id": self.ids[name]} if self.status(name) else {}
+        prompt, role = CREW[name]["prompt"], CREW[name]["role"]
+        return call("spawn", description=name, prompt=prompt, agent=role, **task)
 
+    def _see_files(self) -> None:
+        opening = joined(*history.user_texts(self.messages[:1]))
+        self.wishes = Wishes(opening, self.notes, self.paths)
+        self.readings = {one.given("path"): Result(one) for one in self.of("read")}
+        # Files that an earlier survey has made; no others are overwritten.
+        ours = {p for p, one in self.readings.items() if WORDS["signature"] in one.lines}
+        self.target = next((t for t in TARGETS if t not in self.paths or t in ours), "")
+        others = [path for path in self.paths if path not in TARGETS]
+        targets = [path for path in TARGETS if path in self.paths]
+        chosen = dict.fromkeys((*folder.worth_reading(others), *self.wishes.files, *targets))
+        unread = [path for path in chosen if path not in self.readings and self.may("read")]
+        self.read_files = [call("read", path=path) for path in unread]
+        self.files = [path for path in self.paths if path not in ours]
+        self.folders = {path.rpartition("/")[0] for path in self.files} | {""}
+        self.shown = [one for path, one in self.readings.items() if path not in TARGETS]
+        searches = self.texts("grep")
+        self.least_points = "At least " if any(map(history.is_cut, searches)) else ""
+        hits = [hit for text in searches for hit in history.hits(text)]
+        self.points = [h for h in hits if _MARK.search(h["text"]) and h["path"] not in ours]
 
-# -- scenes of the survey -----------------------------------------------------------------------
+    def _see_texts(self) -> None:
+        self.is_short, self.is_dry = self.wishes.is_short, self.wishes.is_dry
+        self.said, self.first_points = self.wishes.said[:10], self.points[:12]
+        self.at_least = self.least.capitalize()
+        self.kinds = folder.kinds_table(self.files, 8)
+        self.all_kinds = folder.kinds_table(self.files, 5 if self.is_short else 15)
+        self.tree, self.long_tree = (folder.tree(self.files, limit) for limit in (12, 30))
+        self.size = says(SCRIPT["size"], self)
+        self.summary = says(SCRIPT["summary"], self)
+        self.draft = says(SCRIPT["overview"], self) + "\n"
 
+    def _see_tries(self) -> None:
+        self.tried = self.of("write")
+        last = self.tried[-1] if self.tried else _NEVER
+        self.write_draft = [call("write", path=self.target, content=self.draft)]
+        found = self.readings.get(self.target)
+        is_same = found is not None and "\n".join(found.lines).strip() == self.draft.strip()
+        self.is_up_to_date, self.is_there = is_same, self.target in self.paths
+        self.is_written = bool(self.tried) and not last.result.is_error
+        is_free = 0 < len(self.tried) < _MOST_TRIES and not self.is_dry
+        self.can_try = is_free and self.may("write")
+        self.can_change = self.can_try and last.given("content") != self.draft
+        self.is_told_to_go_on = any(map(is_onward, self.news))
+        self.has_understood = set(self.news) - set(self.wishes.said)
+        self.tried_path = last.given("path")
+        self.tried_length = counted(last.given("content").count("\n"), "line")
+        self.is_denied = last.denial is not None
+        self.refusal = plain(last.result.text.removeprefix("Error: "), 200)
+        self.is_unchanged = "exactly this content" in self.refusal
 
-def _look(state: SurveyState) -> tuple[ToolCall, ...]:
-    search = (call("grep", pattern=SEARCH, ignore_case=True),) if state.may("grep") else ()
-    return (call("glob", pattern="**/*"), *search)
+    def wishes_in(self, note: str) -> Wishes:
+        """Return the wishes in one note; names are missed only once the files are known."""
+        wishes = Wishes("", (note,), self.paths)
+        wishes.missing = wishes.missing if self.pages else ()
+        return wishes
 
+    def _see_edits(self) -> None:
+        fresh = [one for note, _ in parts_of(self.fresh, origins.TaskEdits) for one in note.edits]
+        told = [joined(quote(one.line), self._reply_to(one)) for one in fresh[:_MOST_EDITS]]
+        self.on_edits = joined("You changed my list:", *told) if told else ""
+        # What was added is searched for; what came of it is told, and the task is ticked off.
+        self.search_added: list[ToolCall] = []
+        self.added: list[dict[str, object]] = []
+        made = [one for note, _ in parts_of(self.messages, origins.TaskEdits) for one in note.edits]
+        for edit in made if self.has_list else ():
+            status = self.states.get(edit.task_id)
+            word = max(_WORD.findall(edit.subject), key=len, default="")
+            if edit.kind != "add" or status not in {"pending", "in_progress"}:
+                continue
+            new = "completed" if status == "in_progress" else "in_progress"
+            self.search_added.append(call("TaskUpdate", taskId=edit.task_id, status=new))
+            if status == "in_progress":
+                self.added.append({"task_id": edit.task_id, "found": self._found(word)})
+            elif word and "grep" in self.tools:
+                search = call("grep", pattern=re.escape(word), ignore_case=True)
+                self.search_added.append(search)
 
-def _read(state: SurveyState) -> tuple[ToolCall, ...]:
-    return tuple(call("read", path=path) for path in state.unread)
+    def _reply_to(self, edit: origins.EditLine) -> str:
+        is_done = edit.kind == "next" and self.states.get(edit.task_id) == "completed"
+        replies = SCRIPT["edits"]
+        return replies.get("done" if is_done else edit.kind, replies["other"])
 
-
-def _write(state: SurveyState) -> tuple[ToolCall, ...]:
-    return (call("write", path=state.target, content=state.draft),)
-
-
-def _is_written(state: SurveyState) -> bool:
-    return bool(state.tried) and not state.tried[-1].result.is_error
-
-
-def _can_try(state: SurveyState) -> bool:
-    is_free = len(state.tried) < _MOST_TRIES and not state.wishes.is_dry
-    return bool(state.tried) and is_free and state.may("write")
-
-
-def _can_change(state: SurveyState) -> bool:
-    return _can_try(state) and state.tried[-1].given("content") != state.draft
-
-
-def _is_up_to_date(state: SurveyState) -> bool:
-    found = state.readings.get(state.target)
-    return found is not None and "\n".join(found.lines).strip() == state.draft.strip()
-
-
-def _on_written(state: SurveyState) -> str:
-    if state.wishes.is_dry:
-        return f"{_path(state)} had been written before your note came. Delete it if you like."
-    lines = counted(state.tried[-1].given("content").count("\n"), "line")
-    return f"Done: {_path(state)} has {lines} about {counted(len(state.survey.paths), 'file')}."
-
-
-def _on_refused(state: SurveyState) -> str:
-    reason = plain(state.tried[-1].result.text.removeprefix("Error: "), 200)
-    if state.tried[-1].denial is not None:
-        return f"You said no, and that is fine: {_path(state)} was not written."
-    if "exactly this content" in reason:
-        return f"{_path(state)} is there already and says exactly this: nothing to write."
-    return f"{_path(state)} was not written. This is what I was told:\n\n{quote(reason)}"
-
-
-def _path(state: SurveyState) -> str:
-    return code(state.tried[-1].given("path"))
-
-
-# When it is played, what is called (None: it is the end), what is said.
-_Scene = tuple[
-    Callable[[SurveyState], object],
-    Callable[[SurveyState], tuple[ToolCall, ...]] | None,
-    Callable[[SurveyState], str],
-]
-# fmt: off
-_SCENES: tuple[_Scene, ...] = (
-    (lambda t: not t.pages and "glob" not in t.tools, None,
-     lambda t: f"{_INTRODUCTION}\n\nBut I was given no tool to list files, so I stop here."),
-    (lambda t: not t.pages and t.of("glob") and (not t.news or len(t.of("glob")) >= _MOST_TRIES),
-     None, lambda t: f"I could not list the files: {code(t.of('glob')[-1].result.text, 200)}"),
-    (lambda t: not t.pages and "glob" in t.dropped, None,
-     lambda t: "Looking around is off my list, and all else needs it: I stop here."),
-    (lambda t: not t.pages, _look,
-     lambda t: _INTRODUCTION if len(t.messages) == 1 else "I'll look at the files."),
-    (lambda t: t.offset, lambda t: (call("glob", pattern="**/*", offset=t.offset),),
-     lambda t: f"There are more than {t.offset:,} files. I'll look further."),
-    (lambda t: t.unread and t.readings, _read, lambda t: f"I'll read {codes(t.unread)} too."),
-    (lambda t: t.unread, _read,
-     lambda t: f"I found {'at least ' * t.survey.is_cut}{counted(len(t.paths), 'file')}. "
-               f"I'll read {codes(t.unread)}."),
-    (lambda t: _is_written(t) and _can_change(t), _write,
-     lambda t: f"I'll change {_path(t)} accordingly."),
-    (_is_written, None, _on_written),
-    (lambda t: _can_try(t) and any(map(is_onward, t.news)), _write,
-     lambda t: "Here it is again for you."),
-    (lambda t: _can_change(t) and set(t.news) - set(t.wishes.said), _write,
-     lambda t: "Here it is again for you."),
-    (lambda t: t.tried, None, _on_refused),
-    (lambda t: t.wishes.is_dry, None,
-     lambda t: f"{summary(t.survey)}\n\nAs you asked, I write nothing."),
-    (lambda t: "write" in t.dropped, None,
-     lambda t: f"{summary(t.survey)}\n\nWriting is off my list, so I write nothing."),
-    (lambda t: not t.target, None,
-     lambda t: f"{summary(t.survey)}\n\n{' and '.join(map(code, TARGETS))} are there already and "
-               "not mine, so I write nothing."),
-    (_is_up_to_date, None,
-     lambda t: f"{summary(t.survey)}\n\n{code(t.target)} is there already and says exactly this: "
-               "nothing to write."),
-    (lambda t: "write" not in t.tools, None,
-     lambda t: f"{summary(t.survey)}\n\nI was given no tool to write files, so I stop here."),
-    (lambda t: True, _write,
-     lambda t: f"{summary(t.survey)}\n\nNow I'd like to "
-               f"{'update' if t.target in t.paths else 'write'} {code(t.target)}."),
-)
-# fmt: on
-
-
-def _play(state: SurveyState) -> tuple[str, tuple[ToolCall, ...]]:
-    """Return what the first scene that fits says and calls."""
-    does, says = next((does, says) for when, does, says in _SCENES if when(state))
-    wants = does(state) if does else ()
-    return joined(_heard(state), says(state), "" if wants else CLOSING), wants
-
-
-# -- scenes of the lead: the list and the team --------------------------------------------------
-
-
-def _make_list(state: SurveyState) -> Step | None:
-    missing = [PLAN[key] for key in state.keys if PLAN[key].subject not in state.made]
-    if not state.has_list or not missing or state.of("glob"):
-        return None
-    text, wants = _play(state)
-    calls = (call("TaskCreate", subject=p.subject, activeForm=p.active) for p in missing)
-    return Step(text, tuple(calls)) if wants else None
-
-
-def _answers(state: SurveyState) -> tuple[ToolCall, ...]:
-    answer = "Take the first one that you named, then the others."
-    return tuple(call("answer_child", agent_id=agent, answer=answer) for agent in state.questions)
-
-
-def _answer(state: SurveyState) -> Step | None:
-    if not state.questions or "answer_child" not in state.tools:
-        return None
-    names = {agent: name for name, agent in state.started.items()}
-    told = [f"“{names.get(agent, agent)}” asks: {text}" for agent, text in state.questions.items()]
-    known = "\n".join(message.text for message in state.messages if message.role == "assistant")
-    news = [line for line in told if line not in known]
-    asked = Counter(wait.agent_id for wait in state.waits if wait.outcome == "question")
-    is_patient = news or max(asked[agent] for agent in state.questions) < _MOST_PATIENCE
-    if "wait" not in state.tools or not is_patient:
-        told = news or ["You have not answered, so I do."]
-        return Step(joined(_heard(state), *told), _answers(state))
-    if news:
-        about = counted(max(round(seconds(_PATIENCE_S * _MOST_PATIENCE)), 1), "second")
-        news.append(f"You can answer it under *Waiting for you*; after about {about} I do.")
-    # An answer of the person's ends this: the wait is then one for the report.
-    wait = call("wait", agent_ids=list(state.questions), timeout_s=_WAIT_S)
-    return Step(joined(_heard(state), *news), (wait,), pause_s=_PATIENCE_S)
-
-
-def _stop_unwanted(state: SurveyState) -> Step | None:
-    """Stop subagents whose task the person took off the list."""
-    off = {name for name in state.ids if state.status(name) in {"", "completed"}}
-    may = "stop" in state.tools
-    gone = {name: agent for name, agent in state.at_work.items() if may and name in off}
-    stopped = {done.given("agent_id") for done in state.of("stop")}
-    wants = tuple(call("stop", agent_id=agent) for agent in gone.values() if agent not in stopped)
-    return Step(joined(_heard(state), f"So I stop {_names(gone)}."), wants) if wants else None
-
-
-def _search_additions(state: SurveyState) -> Step | None:
-    """Search for what the person added; say what came of it, and tick it off."""
-    told: list[str] = []
-    wants: list[ToolCall] = []
-    for edit in state.edits(state.messages) if state.has_list else ():
-        number, status = edit.task_id, state.states.get(edit.task_id)
-        word = max(_WORD.findall(edit.subject), key=len, default="")
-        if edit.kind == "add" and status == "pending":
-            wants.append(call("TaskUpdate", taskId=number, status="in_progress"))
-            if word and "grep" in state.tools:
-                wants.append(call("grep", pattern=re.escape(word), ignore_case=True))
-        elif edit.kind == "add" and status == "in_progress":
-            wants.append(call("TaskUpdate", taskId=number, status="completed"))
-            found = _found(word, state.calls)
-            told.append(f"#{number}: {found} I'm a script, so that is all I can do.")
-    return Step(joined(*told, _heard(state)), tuple(wants)) if wants else None
-
-
-def _found(word: str, calls: Sequence[Done]) -> str:
-    texts = [done.result.text for done in calls if done.given("pattern") == re.escape(word)]
-    if not word or not texts:
-        return "There is no word in it that I could search for."
-    lines = [line for line in texts[0].splitlines() if re.search(r":\d+:", line)]
-    return f"I searched for {code(word)} and found {counted(len(lines), 'line')}."
-
-
-def _wait(state: SurveyState) -> Step | None:
-    """Wait for the team before the overview is written."""
-    if not state.awaited or state.tried or not {want.name for want in _play(state)[1]} <= {"write"}:
-        return None
-    names = _names(state.awaited)
-    has_waited = any(wait.outcome != "question" for wait in state.waits)
-    text = "" if has_waited else f"I've read what I need. Now I wait for {names}."
-    if state.timed_out:
-        text = f"Nothing came from {names} for a while. If you paused it, resume or stop it; "
-        text += "I wait ten minutes more."
-    limit = _LONG_WAIT_S if state.idle else _WAIT_S
-    wait = call("wait", agent_ids=list(state.awaited.values()), timeout_s=limit)
-    return Step(joined(_heard(state), text), (*state.updates({"wait"}), wait))
-
-
-_LEAD = (_make_list, _answer, _stop_unwanted, _search_additions, _wait)
-
-
-def _survey(state: SurveyState, system: str) -> Step:
-    """Play the scene of the survey, with what the list and the team need beside it."""
-    text, wants = _play(state)
-    begun = {want.name for want in wants}
-    updates = state.updates(begun)
-    if not wants:
-        made = [one.arguments for one in state.answer.tool_calls] if state.answer else []
-        # Updates that have just been tried and failed are not tried again.
-        is_new = updates and made != [one.arguments for one in updates]
-        return Step(_heard(state), updates) if is_new else Step(text)
-    known = {*state.started, *state.lost, *state.dropped}
-    idle = [name for name in CREW if name in state.keys and name not in known]
-    if "read" in begun:
-        wants = (*(_spawn(state, name) for name in idle), *wants)
-        if idle:
-            told = f"Beside me, subagents of mine begin: {_names(idle)}."
-            text = joined(text, f"{told} Open one to watch it, or to steer it.")
-        skill = skills.fitting(system, state.paths) if "skill" in state.tools else ""
-        if skill and not state.of("skill"):
-            told = f"I load the skill {code(skill)}, too"
-            text = joined(text, f"{told}: of those offered to me it fits these files best.")
-            updates = (call("skill", name=skill), *updates)
-    if "write" in begun and not state.tried:
-        # What the overview lacks of the team's work, and why.
-        why = [f"“{name}”: {reason}" for name, reason in state.missing.items()]
-        if idle:
-            why.append(f"Nothing was there to read, so nobody was started for {_names(idle)}.")
-        text = joined(text, " ".join(why))
-    return Step(text, (*updates, *wants))
-
-
-def _spawn(state: SurveyState, name: str) -> ToolCall:
-    task = {"task_id": state.ids[name]} if state.status(name) else {}
-    prompt, role = CREW[name]
-    return call("spawn", description=name, prompt=prompt, agent=role, **task)
+    def _found(self, word: str) -> str:
+        texts = [one.result.text for one in self.calls if one.given("pattern") == re.escape(word)]
+        if not word or not texts:
+            return "There is no word in it that I could search for."
+        lines = [line for line in texts[0].splitlines() if re.search(r":\d+:", line)]
+        return f"I searched for {code(word)} and found {counted(len(lines), 'line')}."

@@ -8,8 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.workspace.text_files import Text
 from desktop_agent.tools.define import Arguments
-from desktop_agent.tools.files.text_files import Text
 
 _SHOWN_PLACES = 5
 _MOST_COMPARED = 5_000_000

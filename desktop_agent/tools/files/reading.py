@@ -17,9 +17,9 @@ from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, Too
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
 from desktop_agent.engine.workspace.safe_open import digest, open_read
+from desktop_agent.engine.workspace.text_files import decode, is_binary, lines_of
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files.documents import LARGEST, document_text, is_document
-from desktop_agent.tools.files.text_files import decode, is_binary, lines_of
 
 # More than this is read line by line, and can't be edited.
 WHOLE = 10_000_000

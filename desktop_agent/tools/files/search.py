@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -15,13 +14,15 @@ from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
+from desktop_agent.engine.permissions.file_rules import refuses
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of, private_below
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
+from desktop_agent.engine.workspace.programs import find_program
 from desktop_agent.engine.workspace.safe_open import open_read
+from desktop_agent.engine.workspace.text_files import is_binary
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files import ripgrep
 from desktop_agent.tools.files.patterns import LINE_LENGTH, Expression
-from desktop_agent.tools.files.text_files import is_binary
 from desktop_agent.tools.files.walk import Walk, glob_pattern
 
 _FILES = 500
@@ -94,7 +95,9 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     path = resolve_for_read(ctx.workspace, args.path)
     ctx.require_judged(path)
     is_folder = _is_folder(path, args.path)
-    program = shutil.which("rg")
+    # What rules keep from being read is passed over by our own search alone.
+    own = {ctx.workspace.root, *ctx.workspace.write_roots}
+    program = "" if _unread(ctx) else find_program("rg", own)
     if program and is_folder:
         lines = await ripgrep.search(program, path, _query(args), ctx)
     else:
@@ -139,6 +142,8 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
     if not is_folder:
         # Asked for by name, a pipe or a device is an error and not "no match".
         open_read(ctx.workspace, path).close()
+        if _is_refused(path, ctx):
+            raise ToolError(f"a rule of the person's refuses to read {args.path}.")
         name = relative_name(ctx.workspace, path)
         return list(islice(_matches(path, name, wanted, args, ctx), args.offset, end))
     names = glob_pattern(args.glob) if args.glob else None
@@ -166,6 +171,8 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
 def _matches(
     path: Path, name: str, wanted: Expression, args: GrepArguments, ctx: ToolContext
 ) -> Iterator[str]:
+    if _is_refused(path, ctx):
+        return
     try:
         file = open_read(ctx.workspace, path)
     except ToolError:  # a link, a pipe, or gone by now
@@ -180,6 +187,15 @@ def _matches(
             yield _shown(name) if args.files_only else f"{_shown(name)}:{number}:{text}"
             if args.files_only:
                 return
+
+
+def _unread(ctx: ToolContext) -> list[str]:
+    return [rule.pattern for rule in ctx.refusals if rule.tool == "read" and rule.pattern]
+
+
+def _is_refused(path: Path, ctx: ToolContext) -> bool:
+    """Whether a rule for `read` refuses it: a search would show its lines just as well."""
+    return any(refuses(one, (str(path),), ctx.workspace.root) for one in _unread(ctx))
 
 
 def _matches_output(lines: list[str], args: GrepArguments) -> ToolOutput:

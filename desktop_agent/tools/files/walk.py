@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from pathspec import GitIgnoreSpec
-from pathspec.pattern import RegexMatchResult
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.workspace.ignored_files import IGNORE_FILE_LENGTH, IgnoreRules
 from desktop_agent.engine.workspace.safe_open import open_beneath, open_folder
 from desktop_agent.tools.files.patterns import Expression
 
 _MOST = 200_000
-_IGNORE_FILE_LENGTH = 100_000
-_IGNORE_MATCH_S = 0.1
 _LONGEST_GLOB = 200
 _ALWAYS_LEFT_OUT = {".git"}
 
@@ -37,7 +32,7 @@ class Walk:
     folder: Path
     seconds: float = 20.0
     was_cut: bool = False
-    _specs: list[tuple[str, GitIgnoreSpec]] = field(default_factory=list[tuple[str, GitIgnoreSpec]])
+    _rules: IgnoreRules = field(default_factory=IgnoreRules)
 
     def files(self) -> Iterator[str]:
         """Yield paths relative to the folder, sorted within each folder."""
@@ -72,58 +67,19 @@ class Walk:
                 yield prefix, folders, names
 
     def _note_ignore_file(self, prefix: str, read: Callable[[], bytes]) -> None:
-        try:
-            lines = read().decode("utf-8", "replace").splitlines()
-        except OSError:
-            return
-        self._specs.append((prefix, GitIgnoreSpec.from_lines(_ignored, lines, backend="simple")))
+        with contextlib.suppress(OSError):
+            self._rules.note(prefix, read())
 
     def _is_left_out(self, prefix: str, name: str, is_folder: bool) -> bool:
         if name in _ALWAYS_LEFT_OUT:
             return True
-        path = prefix + name + ("/" if is_folder else "")
-        # The deepest file that has an opinion decides, as in git.
-        for entry in reversed(self._specs):
-            where, spec = entry
-            if path.startswith(where):
-                try:
-                    verdict = spec.check_file(path[len(where) :]).include
-                except TimeoutError:
-                    self._specs.remove(entry)  # it was written to take for ever
-                    continue
-                if verdict is not None:
-                    return verdict
-        return False
-
-
-class _IgnorePattern(GitIgnoreSpecPattern):
-    """A line of a `.gitignore`; raises TimeoutError when its stars take too long."""
-
-    __slots__ = ()
-
-    def match_file(self, file: Any) -> RegexMatchResult | None:
-        expression: Any = self.regex
-        found = expression.search(file, timeout=_IGNORE_MATCH_S)
-        return RegexMatchResult(found) if found is not None else None
-
-
-def _ignored(line: str) -> GitIgnoreSpecPattern:
-    import regex  # 10 ms: not before there is such a file
-
-    try:
-        source, include = GitIgnoreSpecPattern.pattern_to_regex(line)
-    except ValueError:  # git passes it by too
-        source = include = None
-    if source is None:
-        return GitIgnoreSpecPattern(None, None)
-    compiled: Any = regex.compile(source)
-    return _IgnorePattern(compiled, include)
+        return self._rules.is_ignored(prefix + name + ("/" if is_folder else ""))
 
 
 def _ignore_file(folder: int) -> bytes:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(open_beneath(folder, ".gitignore", flags), "rb") as file:
-        return file.read(_IGNORE_FILE_LENGTH)
+        return file.read(IGNORE_FILE_LENGTH)
 
 
 def glob_pattern(pattern: str) -> Expression:

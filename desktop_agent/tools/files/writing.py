@@ -7,24 +7,24 @@ import glob
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.core.pipes.file_capture import FileWrite
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
-from desktop_agent.engine.permissions.protected_files import is_protected, names_of
+from desktop_agent.core.workspace import OwnPlaces
+from desktop_agent.engine.permissions.protected_files import is_program, is_protected, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_write
+from desktop_agent.engine.workspace.diffs import file_diff
 from desktop_agent.engine.workspace.safe_open import digest, open_read, write_atomic
+from desktop_agent.engine.workspace.text_files import decode, encode_new
 from desktop_agent.tools.define import Arguments, tool
-from desktop_agent.tools.files.diffs import diff_of
 from desktop_agent.tools.files.edits import Replacement, apply
 from desktop_agent.tools.files.reading import WHOLE
-from desktop_agent.tools.files.text_files import Text, decode, encode_new
-
-_LARGEST_DIFF = 2_000_000
 
 
 class WriteArguments(Arguments, frozen=True):
@@ -60,6 +60,7 @@ class _Change:
     path: Path
     name: str
     new: bytes
+    old: bytes | None
     old_digest: str
     display: DiffDisplay
 
@@ -90,7 +91,7 @@ async def write(args: WriteArguments, ctx: ToolContext) -> ToolOutput:
     Missing folders are made. To change a part of a file use `edit`. A file that you read is
     refused when it changed since.
     """
-    return await asyncio.to_thread(_carry_out, _plan_write, args, ctx)
+    return await _carry_out(_plan_write, args, ctx)
 
 
 @tool(access=Access.WRITE, preview=_preview_edit, describe=_describe_edit)
@@ -100,12 +101,19 @@ async def edit(args: EditArguments, ctx: ToolContext) -> ToolOutput:
     `old_string` must occur exactly once, unless `replace_all` is set; copy it from `read`
     without the line numbers. For several changes give `edits`: all are made, or none.
     """
-    return await asyncio.to_thread(_carry_out, _plan_edit, args, ctx)
+    return await _carry_out(_plan_edit, args, ctx)
 
 
-def _carry_out(plan: Any, args: Arguments, ctx: ToolContext) -> ToolOutput:
-    change: _Change = plan(args, ctx)
+async def _carry_out(plan: Any, args: Arguments, ctx: ToolContext) -> ToolOutput:
+    change: _Change = await asyncio.to_thread(plan, args, ctx)
     ctx.require_judged(change.path)
+    if ctx.changes is None:
+        return await asyncio.to_thread(_write, change, ctx)
+    write = FileWrite(os.fsencode(change.path), change.old, change.new)
+    return await ctx.changes.write(write, lambda: _write(change, ctx))
+
+
+def _write(change: _Change, ctx: ToolContext) -> ToolOutput:
     write_atomic(ctx.workspace, change.path, change.new, expected=change.old_digest)
     ctx.files.remember(change.path, digest(change.new))
     display = change.display
@@ -173,25 +181,12 @@ def _require_unchanged(path: Path, name: str, old: bytes, ctx: ToolContext) -> N
 
 
 def _change(path: Path, name: str, old: bytes | None, new: bytes) -> _Change:
-    return _Change(path, name, new, "" if old is None else digest(old), _diff(name, old, new))
+    old_digest = "" if old is None else digest(old)
+    return _Change(path, name, new, old, old_digest, file_diff(name, old, new))
 
 
-def _diff(name: str, old: bytes | None, new: bytes) -> DiffDisplay:
-    before = decode(old) if old is not None else None
-    after = decode(new)
-    is_text = old is None or before is not None
-    if after is None or not is_text or len(new) + len(old or b"") > _LARGEST_DIFF:
-        note = f"[Too large or not text: {len(old or b''):,} bytes become {len(new):,}.]"
-        return DiffDisplay(name, note, 0, 0, is_new=old is None)
-    display = diff_of(name, None if before is None else _with_mark(before), _with_mark(after))
-    if before is not None and not display.patch:
-        note = f"[The text stays; its encoding changes: {before.encoding} to {after.encoding}.]"
-        return DiffDisplay(name, note, 0, 0)
-    return display
-
-
-def _with_mark(text: Text) -> str:
-    return "\ufeff" + text.text if text.mark else text.text
+def _is_asked(name: PurePath, own: OwnPlaces) -> bool:
+    return is_protected(name, own) or is_program(name, own)
 
 
 def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolContext) -> Preview:
@@ -203,7 +198,7 @@ def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolC
         stakes=_stakes(display),
         paths=(str(change.path),),
         called=tuple(map(os.path.normpath, names[1:])),
-        protected=(change.name,) if any(is_protected(name, ctx.own) for name in names) else (),
+        protected=(change.name,) if any(_is_asked(name, ctx.own) for name in names) else (),
         rules=(Rule(tool_name, glob.escape(change.name)), Rule(tool_name, "*")),
         fingerprint=f"{change.old_digest}:{digest(change.new)}",
     )

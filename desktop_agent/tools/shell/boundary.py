@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolContext
+from desktop_agent.engine.permissions.file_rules import unreadable, unwritable
+from desktop_agent.engine.permissions.protected_files import is_protected
 from desktop_agent.engine.permissions.shell.git_profile import GitUse
 from desktop_agent.engine.workspace.containment import is_within
 
 _LONGEST_REASON = 2000
+# What git takes for a repository, whatever else is in the folder.
+_REPOSITORY = ("HEAD", "objects", "refs")
 
 
 def containment_of(
@@ -40,17 +44,27 @@ def containment_of(
     )
 
 
-def boundary_of(ctx: ToolContext, containment: Containment) -> Boundary:
-    """Return what the command may reach. A folder that is gone, as with a disk, is left out."""
+def boundary_of(ctx: ToolContext, containment: Containment, directory: str) -> Boundary:
+    """Return what a command in `directory` may reach.
+
+    A folder that is gone, as with a disk, is left out, and so is one whose path leads elsewhere
+    by now: a command may have put a link in its way. A protected one, which an agent may give its
+    subagents, is only read unless the command runs there: that is asked about in every mode.
+    """
     workspace = ctx.workspace
+    found = filter(_is_there, workspace.write_roots)
     return Boundary(
         session_id=ctx.session_id,
-        write_roots=tuple(filter(os.path.isdir, workspace.write_roots)),
-        read_roots=tuple(filter(os.path.isdir, workspace.read_roots)),
+        write_roots=tuple(root for root in found if _is_opened(ctx, root, directory)),
+        read_roots=tuple(filter(_is_there, workspace.read_roots)),
         own=ctx.own,
         is_changing=containment.is_changing,
         is_git_writable=containment.is_git_writable,
         call_id=ctx.call_id,
+        options=ctx.sandbox_options,
+        unreadable=unreadable(ctx.refusals, workspace),
+        unwritable=unwritable(ctx.refusals, workspace),
+        is_offline=ctx.is_offline,
     )
 
 
@@ -67,3 +81,14 @@ def _is_trusted_git(ctx: ToolContext, environment: Mapping[str, str]) -> bool:
         return False
     places = (PurePath(program), PurePath(os.path.realpath(program)))
     return not any(is_within(place, root) for place in places for root in ctx.workspace.write_roots)
+
+
+def _is_there(root: str) -> bool:
+    return os.path.isdir(root) and os.path.realpath(root) == root  # noqa: PTH112
+
+
+def _is_opened(ctx: ToolContext, root: str, directory: str) -> bool:
+    if is_protected(root, ctx.own) and not is_within(directory, root):
+        return False
+    above = (step for step in PurePath(root).parents if is_within(step, ctx.workspace.root))
+    return not any(all(Path(step, name).exists() for name in _REPOSITORY) for step in above)

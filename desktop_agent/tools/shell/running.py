@@ -15,6 +15,7 @@ from typing import IO
 
 from desktop_agent.core.sandbox import Enclosure
 from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.workspace.programs import find_program
 from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.new_processes import moment
 from desktop_agent.tools.shell.output import Output
@@ -227,6 +228,6 @@ def _shell_words(command: str) -> list[str]:
     if sys.platform == "win32":
         shell = shutil.which("powershell") or "powershell"
         return [shell, "-NoProfile", "-NonInteractive", "-Command", command]
-    if bash := shutil.which("bash"):
+    if bash := find_program("bash"):
         return [bash, "--noprofile", "--norc", "-c", command]
     return ["/bin/sh", "-c", command]

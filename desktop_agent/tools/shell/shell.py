@@ -16,6 +16,7 @@ from msgspec import Meta
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.parts.containment import Containment
+from desktop_agent.core.parts.facts import FailedInside
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.policy import OUTSIDE_RULES, SANDBOX_RULES
 from desktop_agent.engine.permissions.shell import classify
@@ -152,8 +153,13 @@ def _previewed(
         is_git_asked=is_inside and is_changing and git.is_asked,
         rules=_rules(args.command, proof, contained),
         refusals=tuple(Rule("shell", p, is_deny=True) for p in classify.refusals(args.command)),
-        fingerprint=digest(f"{directory}\0{args.command}".encode("utf-8", "replace")),
+        fingerprint=_fingerprint(args, directory),
     )
+
+
+def _fingerprint(args: ShellArguments, directory: str) -> str:
+    said = f"{directory}\0{args.run_in_background}\0{args.command}"
+    return digest(said.encode("utf-8", "replace"))
 
 
 def _rules(command: str, proof: Proof, contained: Containment | None) -> tuple[Rule, ...]:
@@ -197,7 +203,7 @@ async def _launch(run: _Run, mark: str) -> Launch:
         return Launch(args.command, run.directory, environment, mark, args.run_in_background)
     if run.ctx.sandbox is None:
         raise ToolError("there is no sandbox any more; nothing was run.")
-    boundary = await asyncio.to_thread(boundary_of, run.ctx, contained)
+    boundary = await asyncio.to_thread(boundary_of, run.ctx, contained, run.directory)
     enclosure = await run.ctx.sandbox.enclose(boundary, run.directory, environment)
     return Launch(args.command, "/", environment, mark, args.run_in_background, enclosure)
 
@@ -225,6 +231,8 @@ async def _in_background(run: _Run, jobs: Jobs) -> ToolOutput:
         job = jobs.start(command, lambda: _start(run, launch, None), contained)
     finally:
         launch.close()
+    if run.ctx.changes is not None and job.completion is not None:
+        run.ctx.changes.goes_on(job.completion)
     text = (
         f"Started {job.id} (pid {job.running.pid}). Read its output, or end it, with "
         f'shell_job(job_id="{job.id}", action="output" or "kill"); it is ended with the session.'
@@ -258,7 +266,11 @@ async def _in_foreground(run: _Run, jobs: Jobs) -> ToolOutput:
     seen = run.ctx.workspace.read_roots
     if hint := sandbox_hint(running.output.text(), running.exit_code, run.containment, seen):
         notes.append(hint)
-    return _result(running, notes, time.monotonic() - began)
+    output = _result(running, notes, time.monotonic() - began)
+    if running.is_enclosed and running.exit_code != 0:
+        args = run.args
+        return replace(output, facts=FailedInside(args.command, _fingerprint(args, run.directory)))
+    return output
 
 
 async def _exit(running: RunningCommand, limit_s: float, waited_s: Callable[[], float]) -> None:

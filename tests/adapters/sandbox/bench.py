@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,13 +62,18 @@ class Bench:
         git: bool = False,
         directory: Path | None = None,
         more: Mapping[str, str] | None = None,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> tuple[subprocess.Popen[bytes], Enclosure]:
-        """Start a command as the shell tool does: with what the enclosure says, and no more."""
+        """Start a command as the shell tool does: with what the enclosure says, and no more.
+
+        `meanwhile` is done when all is prepared, and nothing started.
+        """
         where = str(directory or self.work)
         environment = command_environment() | dict(more or {})
         boundary = self.boundary(changes=changes, git=git)
         enclosure = await self.sandbox.enclose(boundary, where, environment)
         words = [*SHELL, command] if isinstance(command, str) else list(command)
+        meanwhile()
         process = subprocess.Popen(
             [*enclosure.words, *words],
             cwd=where,

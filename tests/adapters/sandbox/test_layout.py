@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.adapters.sandbox.made_files import MadeFiles
+from desktop_agent.adapters.sandbox.sandbox import Programs
+from desktop_agent.core.workspace import OwnPlaces
 from tests.adapters.sandbox.bench import SHELL, Bench, command_environment, make_repository
 from tests.adapters.sandbox.conftest import need_sandbox
+from tests.engine.workspace.test_programs import first_on_the_path, put
 
 
 @pytest.fixture
@@ -251,3 +255,92 @@ async def test_pipes_and_floods_in_place_of_settings_hold_nothing_up(bench: Benc
     )
     (line,) = (await bench.run(script)).lines
     assert "new/.git/config" in line
+
+
+async def test_what_is_put_in_the_place_of_a_file_while_a_command_is_prepared_is_not_shown(
+    bench: Bench,
+) -> None:
+    """Something in the background may wait for just that moment."""
+    need_open_mounts()
+    (bench.folder / "notes").write_text("SECRET")
+    protected = bench.work / ".envrc"
+    protected.write_text("")
+
+    def replace() -> None:
+        protected.unlink()
+        protected.symlink_to("../notes")
+
+    assert "SECRET" not in (await bench.run("cat .envrc ~/notes", meanwhile=replace)).output
+    protected.unlink()
+    protected.write_text("shown")
+    assert (await bench.run("cat .envrc")).output == "shown"
+
+
+async def test_a_folder_that_is_replaced_while_a_command_is_prepared_is_not_written_to(
+    bench: Bench,
+) -> None:
+    need_open_mounts()
+    beside = bench.folder / "other" / "b"
+    beside.mkdir(parents=True)
+    bench.work = bench.folder / "a" / "b"
+    bench.work.mkdir(parents=True)
+
+    def replace() -> None:
+        bench.work.parent.rename(bench.folder / "away")
+        bench.work.parent.symlink_to("other")
+
+    await bench.run(f"echo new > {bench.work}/made", directory=Path("/"), meanwhile=replace)
+    assert not list(beside.iterdir())
+
+
+async def test_what_is_held_open_for_a_command_is_not_open_in_it(bench: Bench) -> None:
+    (bench.work / ".envrc").write_text("")
+    shown = await bench.run("readlink /proc/self/fd/* /proc/$$/fd/* /proc/1/fd/*")
+    assert "/dev/null" in shown.output
+    assert not [path for path in (str(bench.work), *bench.readable) if path in shown.output]
+
+
+async def test_the_sandbox_is_not_made_with_programs_that_an_agent_has_put_in_the_way(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would run outside of it: an activated environment of the project is on the path."""
+    mark = tmp_path / "mark"
+    (bench.folder / ".gitconfig").write_text("[user]\n\tname = P\n")
+    for name in ("cat", "git", "bwrap", "nsenter", "python3"):
+        put(bench.work / ".venv" / "bin" / name, mark, then=f'exec /usr/bin/{name} "$@"')
+    first_on_the_path(monkeypatch, bench.work / ".venv" / "bin")
+    done = await bench.run("/usr/bin/git config user.name", more={"PATH": "/usr/bin:/bin"})
+    assert done.output == "P\n"
+    assert not mark.exists(), mark.read_text()
+
+
+def test_settings_that_a_busy_machine_did_not_give_in_time_are_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else no command of the session could commit in the person's name."""
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = P\n")
+    made, home = MadeFiles(tmp_path / "made"), str(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("desktop_agent.adapters.sandbox.made_files._GIT_S", -1.0)
+        assert made.of(home, home) == {}
+    (file,) = made.of(home, home).values()
+    assert "P" in Path(file).read_text()
+
+
+async def test_commands_do_not_change_the_app_where_it_is_installed_in_the_folder(
+    bench: Bench,
+) -> None:
+    """In the environment of a project, that is: the change would run at the app's next start."""
+    code = bench.work / ".venv" / "lib" / "code.py"
+    code.parent.mkdir(parents=True)
+    code.write_text("old")
+    bench.own = OwnPlaces(program=(str(bench.work / ".venv"),))
+    await bench.run("echo new > .venv/lib/code.py; touch .venv/lib/made; mv .venv v; echo x > made")
+    assert [path.name for path in code.parent.iterdir()] == ["code.py"]
+    assert code.read_text() == "old"
+    assert (bench.work / "made").exists()
+
+
+def need_open_mounts() -> None:
+    if not Programs.find().hold_open():
+        pytest.skip("this bubblewrap mounts by path alone")

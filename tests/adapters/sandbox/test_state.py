@@ -23,6 +23,8 @@ REAL = Programs.find()
 _LOOP = """#!/bin/bash
 out=()
 while (($#)); do
+    # Of what is mounted from a descriptor, by its path.
+    case "$1" in --*bind-fd) set -- "${{1%-fd}}" "$3" "${{@:3}}" ;; esac
     case "$1 $2" in
 {cases}
     *) out+=("$1"); shift ;;

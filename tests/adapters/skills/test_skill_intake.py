@@ -50,7 +50,7 @@ _PATHS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(_PATHS, max_size=12))
 def test_whatever_files_are_called_they_lie_in_the_folder_or_nowhere(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as made:
@@ -76,7 +76,7 @@ def test_whatever_files_are_called_they_lie_in_the_folder_or_nowhere(names: list
         assert not root.exists()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(_PATHS, _PATHS)
 def test_a_skills_folder_has_one_plain_name_whatever_it_calls_itself(
     name: str, folder: str

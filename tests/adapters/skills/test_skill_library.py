@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from desktop_agent.adapters.skills.library import SkillLibrary
-from desktop_agent.adapters.skills.origins import origins
+from desktop_agent.adapters.skills.state import read_origins
 from desktop_agent.core.skill_install import SkillLibraryError
 from tests.adapters.skills.skill_sources import (
     Home,
@@ -88,7 +88,7 @@ async def test_only_the_chosen_skills_are_installed_and_their_commit_is_kept(
     assert await library.install(fetched.id, ["skills/alpha"], target="mine") == ("alpha",)
     assert [path.name for path in home.mine.iterdir()] == ["alpha"]
     assert (home.mine / "alpha/scripts/count.py").read_text() == "print(1)\n"
-    origin = origins(home.top / "config")[str(home.mine / "alpha")]
+    origin = read_origins(home.top / "config")[str(home.mine / "alpha")]
     assert (origin.source, origin.commit, origin.folder) == (
         str(repo.path),
         repo.head,
@@ -190,7 +190,7 @@ async def test_an_update_shows_what_it_changes_and_waits_for_a_word(
     await library.update(update.id)
     assert "Do it better." in (home.mine / "alpha/SKILL.md").read_text()
     assert not (home.mine / "alpha/scripts/run.sh").exists()
-    assert origins(home.top / "config")[directory].commit == commit
+    assert read_origins(home.top / "config")[directory].commit == commit
     assert await library.check_update(directory) is None
     (kept,) = home.removed.iterdir()
     assert (kept / "scripts/run.sh").is_file()
@@ -244,7 +244,7 @@ async def test_a_removed_skill_is_kept(tmp_path: Path, home: Home) -> None:
     assert list(home.mine.iterdir()) == []
     (kept,) = home.removed.iterdir()
     assert (kept / "scripts/count.py").is_file()
-    assert origins(home.top / "config") == {}
+    assert read_origins(home.top / "config") == {}
     with pytest.raises(SkillLibraryError, match="not there any more"):
         await library.remove(str(home.mine / "alpha"))
     await library.close()
@@ -272,12 +272,12 @@ async def test_a_removed_skill_comes_back_as_it_was_with_where_it_is_from(
     repo, library = await with_alpha(tmp_path, home)
     alpha = home.mine / "alpha"
     write_files(alpha, {"notes.md": "My own."})
-    before, known = snapshot(home.mine), origins(home.top / "config")
+    before, known = snapshot(home.mine), read_origins(home.top / "config")
     key = await library.remove(str(alpha))
     changes = len(home.changes)
     await library.bring_back(key)
     assert snapshot(home.mine) == before
-    assert origins(home.top / "config") == known
+    assert read_origins(home.top / "config") == known
     assert known[str(alpha)].commit == repo.head
     assert (list(home.removed.iterdir()), len(home.changes)) == ([], changes + 1)
     with pytest.raises(SkillLibraryError, match="back already"):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.adapters.skills.library import SkillLibrary
-from desktop_agent.adapters.skills.origins import origins
+from desktop_agent.adapters.skills.state import read_origins
 from desktop_agent.core.skill_install import SkillLibraryError
 from tests.adapters.skills.skill_sources import Home, skill_text, snapshot, write_files
 from tests.helpers.patience import HANG_S as WAIT_S
@@ -114,7 +114,7 @@ async def test_quitting_while_a_skill_is_installed_leaves_it_whole_and_begins_no
     with pytest.raises(SkillLibraryError, match=r"closing\. Installed before that: big"):
         await installing
     assert files_in(home.mine) == set(BIG)
-    assert list(origins(home.top / "config")) == [str(home.mine / "big")]
+    assert list(read_origins(home.top / "config")) == [str(home.mine / "big")]
     assert list(private.iterdir()) == []
 
 
@@ -144,7 +144,7 @@ async def test_an_installation_nobody_waits_for_any_more_keeps_its_files_until_i
         await installing
     await discarding
     assert files_in(home.mine) == set(BIG)
-    assert list(origins(home.top / "config")) == [str(home.mine / "big")]
+    assert list(read_origins(home.top / "config")) == [str(home.mine / "big")]
     await library.close()
 
 

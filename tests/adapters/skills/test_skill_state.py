@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.adapters.skills import origins
-from desktop_agent.adapters.skills.origins import Origin
-from desktop_agent.adapters.skills.state import SkillState
+from desktop_agent.adapters.skills.state import Origin, SkillState, record_origins
 from desktop_agent.engine.skills.trust import TrustRecord
 
 
@@ -114,7 +112,7 @@ def test_where_a_skill_came_from_is_known_as_soon_as_it_is_installed(
     tmp_path: Path, state: SkillState
 ) -> None:
     assert state.source_of("/mine/pdf") == ("", "")
-    origins.record(tmp_path, {Path("/mine/pdf"): Origin("https://x/y", "abc")})
+    record_origins(tmp_path, {Path("/mine/pdf"): Origin("https://x/y", "abc")})
     assert state.source_of("/mine/pdf") == ("https://x/y", "abc")
-    origins.record(tmp_path, {Path("/mine/pdf"): None})
+    record_origins(tmp_path, {Path("/mine/pdf"): None})
     assert state.source_of("/mine/pdf") == ("", "")

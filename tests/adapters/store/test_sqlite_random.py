@@ -57,7 +57,7 @@ class Follower:
         self.fresh.pop(key, None)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(_steps)
 def test_the_store_holds_what_was_recorded(steps: list[tuple[str, AgentId, int]]) -> None:
     with tempfile.TemporaryDirectory() as directory:

@@ -119,7 +119,7 @@ def histories(draw: st.DrawFn) -> list[tuple[Task, ...]]:
 
 
 @given(histories())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_history_of_a_list_is_on_disk_as_it_was_last(history) -> None:
     with TemporaryDirectory() as folder, closing(SqliteStore(Path(folder, "s.sqlite"))) as store:
         store.save_session(SessionInfo(SESSION, AGENT, "t", Workspace("/w"), "m"))

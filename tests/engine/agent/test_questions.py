@@ -24,7 +24,12 @@ async def test_an_agent_is_told_when_the_person_skipped_its_question(reply, hear
     question = Question("qu_1", "ag_1", "call_1", "Which currency?")
     info = SessionInfo("se_1", "ag_1", "", Workspace("/"), "m")
     session = Session(
-        info, store=MemoryStore(), listener=emit, changed=lambda: None, refused=lambda _: None
+        info,
+        store=MemoryStore(),
+        listener=emit,
+        followers={},
+        changed=lambda: None,
+        refused=lambda _: None,
     )
     asked = asyncio.ensure_future(questions.ask(question, session))
     await has_asked.wait()

@@ -101,7 +101,7 @@ async def test_a_refusing_rule_holds_for_a_child_whose_folder_is_what_it_protect
     assert not list((root / "prod").iterdir())
 
 
-@pytest.mark.parametrize("path", ["PROD/x", "way/x", "./src/../prod/x", "Prod/X"])
+@pytest.mark.parametrize("path", ["PROD/x", "way/x", "./src/../prod/x", "Prod/X", "src/x", "SRC/x"])
 async def test_a_refusing_rule_is_not_talked_round_by_another_name(root: Path, path: str) -> None:
     """`way` is a link to another folder: the person refused what is called `way` there."""
     (root / "way").symlink_to("src")

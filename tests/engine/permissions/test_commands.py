@@ -557,7 +557,7 @@ _fragments = st.sampled_from(
 
 
 @given(st.lists(_fragments, max_size=9).map("".join), st.sampled_from(["", "echo ", "ls "]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_what_is_let_through_runs_nothing_else(tmp_path_factory, rest: str, start: str) -> None:
     """Asked of a real shell that finds no program: whatever else it looks for would show."""
     command = start + rest
@@ -765,7 +765,7 @@ def test_a_command_is_shown_in_its_parts(command: str, parts: tuple[str, ...]) -
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_no_text_breaks_the_reading(command: str) -> None:
     assert isinstance(split_parts(command), tuple)
     is_forbidden(command)

@@ -23,7 +23,7 @@ def as_yaml_says(head: str) -> object:
     return yaml.load(head, Loader=yaml.BaseLoader)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(_HEAD)
 @example("name: a\ndescription: b: c")
 @example("metadata:\n  name: x\nname: y")
@@ -36,7 +36,7 @@ def test_the_quick_way_reads_what_yaml_reads_or_leaves_it_to_it(head: str) -> No
         assert quick == (as_yaml_says(head) or {})
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(_HEAD)
 def test_what_yaml_can_read_is_read_as_it_does(head: str) -> None:
     try:
@@ -52,7 +52,7 @@ def test_what_yaml_can_read_is_read_as_it_does(head: str) -> None:
         assert read.fields == wanted
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.one_of(st.text(max_size=300), _HEAD.map(lambda head: f"---\n{head}\n---\nbody")))
 def test_whatever_stands_in_a_file_it_is_read_or_refused_in_words(text: str) -> None:
     read = front_matter.parse(text)

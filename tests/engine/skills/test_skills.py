@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from desktop_agent.core.skills import Skill
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.skills import files
 from desktop_agent.engine.skills.scan import DEEPEST, MOST_FOLDERS, Place, Scanner
+from tests.engine.workspace.test_programs import first_on_the_path, put
 from tests.helpers.skills import Shelf, put_skill
 
 
@@ -293,7 +295,13 @@ def test_a_description_in_another_writing_counts_for_as_much_as_it_takes(tmp_pat
     assert longest.tokens < 1024 // 4 + 60 + len(str(tmp_path)), "the rest is not told to agents"
 
 
-async def test_what_a_skill_needs_and_this_computer_lacks_is_said(shelf: Shelf) -> None:
+async def test_what_a_skill_needs_and_this_computer_lacks_is_said(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.symlink_to(os.path.realpath(sys.executable))
+    first_on_the_path(monkeypatch, python.parent)
     needs = "python-packages: json, no-such-pkg (nosuch)\n  commands: sh, no-such-program"
     put_skill(shelf.mine, "one", head=f"name: one\ndescription: x\nmetadata:\n  {needs}")
     put_skill(shelf.mine, "two")
@@ -305,6 +313,22 @@ async def test_what_a_skill_needs_and_this_computer_lacks_is_said(shelf: Shelf) 
     )
     assert shelf.one("two").needs == ()
     assert shelf.usable() == ["one", "two"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the program is made as a shell script")
+async def test_the_python_of_a_project_is_not_run_to_see_what_it_lacks(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Agents may have changed it, and it would run outside of the sandbox."""
+    mark = tmp_path / "mark"
+    first_on_the_path(monkeypatch, put(tmp_path / "env" / "bin" / "python3", mark).parent)
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    needs = "python-packages: no-such-pkg\n  commands: no-such-program"
+    put_skill(shelf.mine, "one", head=f"name: one\ndescription: x\nmetadata:\n  {needs}")
+    shelf.skills.watch(shelf.place)
+    await shelf.until(lambda event: any(skill.needs for skill in event.skills))
+    assert shelf.one("one").needs == ("The program no-such-program: install it",)
+    assert not mark.exists()
 
 
 async def test_without_python_a_skill_that_needs_it_says_so(

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.adapters.skills import origins
 from desktop_agent.adapters.skills.diff import digest_of
 from desktop_agent.adapters.skills.library import SkillLibrary
-from desktop_agent.adapters.skills.origins import Origin
-from desktop_agent.adapters.skills.state import SkillState
+from desktop_agent.adapters.skills.state import Origin, SkillState, record_origins
 from desktop_agent.core.events import CommandRefused
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.skills import instructions
@@ -471,7 +469,7 @@ async def test_an_install_counts_though_its_files_were_seen_before_its_record(
         folder = put_skill(shelf.folder, "new")
         await shelf.look()
         assert shelf.usable() == []
-        origins.record(shelf.config, {folder: Origin("x", digest=digest_of(folder))})
+        record_origins(shelf.config, {folder: Origin("x", digest=digest_of(folder))})
         shelf.skills.rescan()
         assert shelf.usable() == ["new"]
     finally:

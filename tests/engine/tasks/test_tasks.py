@@ -252,7 +252,7 @@ changes = st.builds(
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), changes), max_size=20))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whatever_is_asked_the_edges_stay_true(history) -> None:
     it = Listed()
     it.create("a", "b", "c", "d")

@@ -43,7 +43,7 @@ from tests.helpers.scripted import MemoryStore
 TAPES = st.lists(st.integers(0, 839), min_size=120, max_size=300)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TAPES, TAPES)
 def test_whatever_happens_in_a_tree_nothing_is_lost_and_nothing_hangs(
     model: list[int], person: list[int]
@@ -54,7 +54,7 @@ def test_whatever_happens_in_a_tree_nothing_is_lost_and_nothing_hangs(
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks processes up in /proc")
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(TAPES, TAPES)
 def test_whatever_happens_no_command_of_a_tree_outlives_it(
     model: list[int], person: list[int]
@@ -64,7 +64,7 @@ def test_whatever_happens_no_command_of_a_tree_outlives_it(
         assert processes_in(folder) == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(TAPES, TAPES, st.integers(0, 10_000))
 def test_killed_at_any_event_a_tree_goes_on_without_losing_or_repeating_a_note(
     model: list[int], person: list[int], moment: int

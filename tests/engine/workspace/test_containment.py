@@ -381,7 +381,7 @@ _names = st.sampled_from(
 
 
 @given(parts=st.lists(_names, min_size=1, max_size=8), is_absolute=st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_whatever_is_resolved_is_really_inside(tmp_path_factory, parts, is_absolute) -> None:
     root = _hypothesis_place(tmp_path_factory)
     text = ("/" if is_absolute else "") + "/".join(parts)
@@ -440,3 +440,30 @@ def test_windows_spellings_that_hide_a_file_are_refused(path: str) -> None:
 )  # fmt: skip
 def test_plain_windows_paths_are_let_through(path: str) -> None:
     assert refusal(path) == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and folders of POSIX")
+@pytest.mark.parametrize("stepwise", [False, True], ids=["openat2", "stepwise"])
+def test_a_folder_whose_way_became_a_link_since_it_was_checked_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stepwise: bool
+) -> None:
+    """An agent that may write above a subagent's folder could put the link there."""
+    if stepwise:
+        monkeypatch.setattr(safe_open, "_openat2", lambda *_: None)
+    given, other = (tmp_path / name / "b" for name in ("a", "other"))
+    for folder in (given, other):
+        folder.mkdir(parents=True)
+        (folder / "known.txt").write_text(folder.parent.name)
+    workspace = make_workspace(given)
+    checked = resolve_for_write(workspace, "known.txt")
+    with open_read(workspace, checked) as file:
+        assert file.read() == b"a"
+    given.parent.rename(tmp_path / "away")
+    given.parent.symlink_to("other")
+    with pytest.raises(ToolError, match="link"):
+        open_read(workspace, checked)
+    with pytest.raises(ToolError, match="link"):
+        write_atomic(workspace, checked, b"new")
+    with pytest.raises(ToolError, match="link"), open_folder(workspace, given):
+        pass
+    assert [(path.name, path.read_text()) for path in other.iterdir()] == [("known.txt", "other")]

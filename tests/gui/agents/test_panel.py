@@ -37,8 +37,7 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.agents.breadcrumb import Breadcrumb
 from desktop_agent.gui.agents.panel import AgentPanel
-from desktop_agent.gui.agents.row_builder import AgentRowBuilder
-from desktop_agent.gui.agents.rows import matching
+from desktop_agent.gui.agents.rows import AgentRowBuilder, matching
 from desktop_agent.gui.agents.tree_view import AgentTreeView
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.text import plain, short_count, whole_words
@@ -342,7 +341,7 @@ def test_the_keys_of_a_row_work(panel, qtbot, pressed: Qt.Key, signal: str) -> N
     follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(TWO)
     panel.tree.view.setFocus()
-    qtbot.waitUntil(panel.tree.view.hasFocus)
+    qtbot.waitFocus(panel.tree.view)
     with qtbot.waitSignal(getattr(panel, signal)) as hit:
         qtbot.keyClick(panel.tree.view, pressed)
     assert hit.args == [TWO]
@@ -352,7 +351,7 @@ def test_enter_opens_and_ctrl_c_copies_the_result(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a", "completed", result="42")))
     panel.select(ONE)
     panel.tree.view.setFocus()
-    qtbot.waitUntil(panel.tree.view.hasFocus)
+    qtbot.waitFocus(panel.tree.view)
     with qtbot.waitSignal(panel.opened) as hit:
         qtbot.keyClick(panel.tree.view, Qt.Key.Key_Return)
     assert hit.args == [ONE]

@@ -16,7 +16,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.notes import row
+from desktop_agent.gui.notes import strip
 from tests.engine.tree.tree_rig import TreeRig, spawns
 from tests.helpers.panels import follow
 from tests.helpers.scripted import Waits, calls, says
@@ -98,7 +98,7 @@ async def test_a_steer_in_the_middle_of_a_tool_is_queued_waits_and_is_delivered_
     live.steer(child, "use euros")
     live.hear()
     assert live.notes() == ["Queued – reads it at the next step"]
-    monkeypatch.setattr(row, "QUEUED_S", 0.0)
+    monkeypatch.setattr(strip, "QUEUED_S", 0.0)
     live.panel.show_card()
     assert live.notes()[0].startswith("Waiting – reads it after")
     live.rig.gates.open.set()

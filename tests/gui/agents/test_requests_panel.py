@@ -6,6 +6,7 @@ import time
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
@@ -23,6 +24,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, QuestionId, RequestId, SessionId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay, ToolCall
+from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
@@ -198,7 +200,7 @@ def test_a_click_or_enter_goes_to_the_card_and_allows_nothing(panel, qtbot, cloc
     clock[0] = 1.0
     row = rows(panel)[0]
     row.setFocus()
-    qtbot.waitUntil(row.hasFocus)
+    qtbot.waitFocus(row)
     with qtbot.waitSignal(panel.ask_chosen) as hit, qtbot.assertNotEmitted(panel.decided):
         qtbot.mouseClick(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 8))
     assert hit.args == [DEEP, "rq_1"]
@@ -277,9 +279,9 @@ def test_the_arrow_keys_walk_the_list(panel, qtbot) -> None:
     follow(panel, request(1))
     follow(panel, request(2))
     assert panel.focus_oldest()
-    qtbot.waitUntil(rows(panel)[0].hasFocus)
+    qtbot.waitFocus(rows(panel)[0])
     qtbot.keyClick(rows(panel)[0], Qt.Key.Key_Down)
-    qtbot.waitUntil(rows(panel)[1].hasFocus)
+    qtbot.waitFocus(rows(panel)[1])
 
 
 def test_the_focus_never_moves_by_itself(panel, qtbot) -> None:
@@ -289,7 +291,7 @@ def test_the_focus_never_moves_by_itself(panel, qtbot) -> None:
     panel.activateWindow()
     field.show()
     field.setFocus()
-    qtbot.waitUntil(field.hasFocus)
+    qtbot.waitFocus(field)
     follow(panel, request(1))
     follow(panel, question(2))
     assert field.hasFocus()
@@ -305,13 +307,13 @@ def test_after_an_answer_the_focus_is_on_what_waits_next_and_then_on_nothing_at_
         follow(panel, request(number))
     allow = rows(panel)[1].findChild(QPushButton, "askAllow")
     allow.setFocus()
-    qtbot.waitUntil(allow.hasFocus)
+    qtbot.waitFocus(allow)
     with qtbot.assertNotEmitted(panel.left):
         follow(panel, ApprovalResolved(ONE, "rq_2", AllowOnce()))
         assert keys(panel) == ["rq_1", "rq_3"]
-        qtbot.waitUntil(rows(panel)[1].hasFocus)
+        qtbot.waitFocus(rows(panel)[1])
         follow(panel, ApprovalResolved(ONE, "rq_3", AllowOnce()))
-        qtbot.waitUntil(rows(panel)[0].hasFocus)
+        qtbot.waitFocus(rows(panel)[0])
     with qtbot.waitSignal(panel.left):
         follow(panel, ApprovalResolved(ONE, "rq_1", AllowOnce()))
 
@@ -330,3 +332,28 @@ def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel) -> None:
     change = msgspec.structs.replace(asked.request, display=DiffDisplay("b.py", patch, 1, 1))
     follow(panel, opened(msgspec.structs.replace(asked, request=change)))
     assert said(rows(panel)[0], "askEffect") == "b.py  +1 −1\n-old\n+new"
+
+
+def asked_to_run(number: int, kept: Containment) -> ApprovalRequested:
+    event = request(number)
+    display = CommandDisplay("docker ps", "/w", ("docker ps",), kept)
+    return replace(event, request=replace(event.request, display=display))
+
+
+def test_what_would_run_outside_is_not_allowed_together_with_what_runs_inside(panel) -> None:
+    follow(panel, asked_to_run(1, Containment()))
+    follow(panel, asked_to_run(2, Containment(is_contained=False, reason="x")))
+    for row in rows(panel):
+        row.mark.setChecked(True)
+    assert not together(panel, "asksAllow").isEnabled()
+    rows(panel)[1].mark.setChecked(False)
+    assert together(panel, "asksAllow").isEnabled()
+
+
+def test_a_host_is_asked_for_in_a_sentence(panel) -> None:
+    event = request(1, tool="network")
+    reason = "`npm install` wants to reach it (port 443)."
+    wanted = replace(event.request, title="Allow x.example?", display=None, reason=reason)
+    follow(panel, replace(event, request=wanted))
+    assert said(rows(panel)[0], "askEffect") == "npm install wants to reach it (port 443)."
+    assert "asks: Allow x.example?" in rows(panel)[0].accessibleName()

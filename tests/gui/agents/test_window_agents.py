@@ -16,6 +16,7 @@ from desktop_agent.core.events import (
     AgentEnded,
     AgentOpened,
     AgentsChanged,
+    CommandRefused,
     NoteDelivered,
     QuestionAnswered,
     QuestionAsked,
@@ -83,9 +84,9 @@ def agents_of(window):
 
 
 def wait_agent(qtbot, window, name, status):
-    qtbot.waitUntil(
+    qtbot.waitState(
+        bridge_of(window).received,
         lambda: name in agents_of(window) and agents_of(window)[name].status == status,
-        timeout=WAIT,
     )
     return agents_of(window)[name]
 
@@ -114,7 +115,9 @@ def test_a_note_steered_at_a_running_subagent_is_read_once_and_its_receipt_is_tr
     panel.steered.emit(alpha.id, note)
     asked = next(e for e in heard if isinstance(e, QuestionAsked))
     panel.answered.emit(asked.question.id, "euros")
-    qtbot.waitUntil(lambda: any(isinstance(e, AgentEnded) for e in heard), timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received, lambda: any(isinstance(e, AgentEnded) for e in heard)
+    )
     wait_shown(qtbot, window, "All done.")
     wait_idle(qtbot, window)
     texts = [t for t in team.requests["alpha"][1].user_texts if "use euros" in t]
@@ -130,19 +133,21 @@ def test_a_subagents_transcript_opens_and_the_composer_talks_to_it(window, team,
     write(qtbot, window, "Go")
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
     panel_of(window).opened.emit(alpha.id)
-    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.agent == alpha.id)
     wait_shown(qtbot, window, "Which currency?")
     assert part(window, "breadcrumb").isVisible()
     window.frame.composer.set_text("in euros please")
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     asked = next(e for e in heard if isinstance(e, QuestionAsked))
     panel_of(window).answered.emit(asked.question.id, "euros")
-    qtbot.waitUntil(lambda: any(isinstance(e, AgentEnded) for e in heard), timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received, lambda: any(isinstance(e, AgentEnded) for e in heard)
+    )
     wait_shown(qtbot, window, "alpha is done")
     texts = team.requests["alpha"][1].user_texts
     assert sum("in euros please" in text for text in texts) == 1
     qtbot.keyClick(window, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.is_at_main)
     wait_shown(qtbot, window, "All done.")
     assert "in euros please" not in shown(window).split("You told alpha")[0]
     assert not part(window, "breadcrumb").isVisible()
@@ -155,11 +160,11 @@ def test_after_the_way_back_from_a_subagent_words_go_to_the_message_box(window, 
     wait_shown(qtbot, window, "All done.")
     alpha = agents_of(window)["alpha"]
     panel_of(window).opened.emit(alpha.id)
-    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.agent == alpha.id)
     wait_shown(qtbot, window, "alpha is done")
     window.pages.page(alpha.id).browser.setFocus()
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.is_at_main)
     assert window.frame.composer.isAncestorOf(window.focusWidget())
 
 
@@ -214,7 +219,9 @@ def test_a_subagent_is_paused_stepped_and_resumed_from_the_list_of_commands(wind
     write(qtbot, window, "Go")
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
     run_command(qtbot, window, "Pause: alpha")
-    qtbot.waitUntil(lambda: agents_of(window)["alpha"].pace == "pausing", timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received, lambda: agents_of(window)["alpha"].pace == "pausing"
+    )
     panel = panel_of(window)
     panel.answered.emit(window.known.question_of(alpha.id).id, "yes")
     wait_agent(qtbot, window, "alpha", "paused")
@@ -318,7 +325,7 @@ def test_the_stop_button_names_whom_it_stops(window, team, heard, qtbot):
 
 def test_a_subagents_model_is_called_as_everywhere_else(open_window, project, qtbot):
     window = open_window(project, model="demo")
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     info = window.flow.info
     child = AgentInfo(AgentId("sa_1"), info.id, "alpha", parent_id=info.main_agent, model="demo")
     received = bridge_of(window).received
@@ -480,7 +487,7 @@ def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
     panel = panel_of(window)
     panel.opened.emit(alpha.id)
-    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.agent == alpha.id)
     panel.select(alpha.id)
     panel.steered.emit(alpha.id, Note(new_note_id(), "use euros", kind="steer"))
     qtbot.waitUntil(lambda: shown_button(window, "noteWithdraw") is not None, timeout=WAIT)
@@ -492,14 +499,14 @@ def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once
     click(qtbot, window, "steerNoteResend")
     qtbot.waitUntil(lambda: shown_button(window, "noteResend") is None, timeout=WAIT)
     click(qtbot, window, "writeToMain")
-    qtbot.waitUntil(lambda: window.flow.is_at_main, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.is_at_main)
     wait_idle(qtbot, window)
     # As a message of its own; that it was told to alpha is said with more words around it.
     assert sum(t.endswith("use euros") for t in team.requests["main"][-1].user_texts) == 1
 
 
 def test_what_another_sessions_subagent_asks_waits_there_on_a_switch(window, qtbot):
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     assert side_panel(window) is None
     main, child = AgentId("ag_main"), AgentId("ag_child")
     other = replace(window.flow.info, id=SessionId("se_other"), main_agent=main)
@@ -519,12 +526,12 @@ def test_what_another_sessions_subagent_asks_waits_there_on_a_switch(window, qtb
 
 
 def test_the_last_session_that_is_clicked_is_the_one_shown(window, project, tmp_path, heard, qtbot):
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     first = window.flow.current
     window.flow.send(Note(new_note_id(), "Begin."))
     wait_idle(qtbot, window)
     window.flow.open_folder(str(tmp_path))
-    qtbot.waitUntil(lambda: window.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.current not in (None, first))
     second = window.flow.current
     heard.clear()
     window.flow.show_session(first)
@@ -534,3 +541,22 @@ def test_the_last_session_that_is_clicked_is_the_one_shown(window, project, tmp_
         lambda: [e.info.id for e in heard if isinstance(e, SessionOpened)] == opened, timeout=WAIT
     )
     assert window.flow.current == second
+
+
+def test_words_for_a_subagent_that_were_refused_come_back_into_a_panel_made_at_once(window, qtbot):
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    info = window.flow.info
+    alpha = AgentInfo(
+        AgentId("sa_1"), info.id, "alpha", status="running", parent_id=info.main_agent
+    )
+    hear = bridge_of(window).received.emit
+    hear((AgentsChanged(info.id, (*window.known.agents, alpha)),))
+    panel = panel_of(window)
+    panel.select(alpha.id)
+    field = part(window, "steerField")
+    field.setText("use euros")
+    with qtbot.waitSignal(panel.steered) as sent:
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert field.text() == ""
+    hear((CommandRefused("send", "The disk is full.", alpha.id, sent.args[1].id),))
+    assert field.text() == "use euros"

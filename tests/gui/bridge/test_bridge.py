@@ -101,7 +101,7 @@ def texts(bridge):
 def test_ten_thousand_events_arrive_in_order_and_in_few_batches(started, qtbot):
     bridge = started()
     bridge.engine.say(*(str(number) for number in range(10_000)))
-    qtbot.waitUntil(lambda: len(texts(bridge)) == 10_000)
+    qtbot.waitState(bridge.received, lambda: len(texts(bridge)) == 10_000)
     assert texts(bridge) == [str(number) for number in range(10_000)]
     assert len(bridge.batches) < 40
 
@@ -116,7 +116,7 @@ def test_a_command_sent_before_the_engine_is_there_is_not_lost(started, qtbot):
     bridge = started(slow)
     bridge.engine.say("early")
     gate.set()
-    qtbot.waitUntil(lambda: texts(bridge) == ["early"])
+    qtbot.waitState(bridge.received, lambda: texts(bridge) == ["early"])
 
 
 def test_events_arrive_on_the_window_thread_even_for_a_plain_function(started, qtbot):
@@ -124,7 +124,7 @@ def test_events_arrive_on_the_window_thread_even_for_a_plain_function(started, q
     threads = []
     bridge.received.connect(lambda _: threads.append(QThread.currentThread().isMainThread()))
     bridge.engine.say("hello")
-    qtbot.waitUntil(lambda: bool(threads))
+    qtbot.waitState(bridge.received, lambda: bool(threads))
     assert threads == [True]
 
 
@@ -132,7 +132,7 @@ def test_a_command_that_fails_is_shown_and_the_engine_goes_on(started, qtbot, ca
     bridge = started()
     bridge.engine.break_down()
     bridge.engine.say("still here")
-    qtbot.waitUntil(lambda: sum(map(len, bridge.batches)) == 2)
+    qtbot.waitState(bridge.received, lambda: sum(map(len, bridge.batches)) == 2)
     failed, said = (event for batch in bridge.batches for event in batch)
     assert isinstance(failed, EngineFailed)
     assert "the disk is gone" in failed.message
@@ -144,7 +144,7 @@ def test_a_backend_that_can_not_start_says_so(started, qtbot, caplog):
         raise OSError("no room left")
 
     bridge = started(broken)
-    qtbot.waitUntil(lambda: bool(bridge.batches))
+    qtbot.waitState(bridge.received, lambda: bool(bridge.batches))
     (event,) = bridge.batches[0]
     assert event.where == "start"
     assert "no room left" in event.message

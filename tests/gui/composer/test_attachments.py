@@ -177,7 +177,7 @@ def test_files_are_shown_at_once_and_read_beside_the_window(qtbot, tmp_path):
     attachments.add_files(names)
     assert [one.name for one in attachments.entries.values()] == ["0.txt", "1.txt", "2.txt"]
     assert attachments.is_reading
-    qtbot.waitUntil(lambda: not attachments.is_reading)
+    qtbot.waitState(attachments.changed, lambda: not attachments.is_reading)
     assert len(attachments.parts) == 3
 
 
@@ -189,7 +189,7 @@ def test_a_file_removed_while_it_is_read_does_not_come_back(qtbot, tmp_path):
     # One is read after the other: what was read of the second comes after that of the first.
     attachments.add_files(files)
     attachments.remove(next(iter(attachments.entries)))
-    qtbot.waitUntil(lambda: not attachments.is_reading)
+    qtbot.waitState(attachments.changed, lambda: not attachments.is_reading)
     assert [one.name for one in attachments.entries.values()] == ["b.txt"]
 
 
@@ -206,7 +206,7 @@ def test_a_thousand_dropped_files_do_not_fill_the_window(qtbot, tmp_path):
     attachments.add_files([tmp_path / f"{number}.txt" for number in range(1000)])
     assert len(attachments.entries) == MAX_ATTACHMENTS + 1
     assert list(attachments.entries.values())[-1].name == "980 files"
-    qtbot.waitUntil(lambda: not attachments.is_reading)
+    qtbot.waitState(attachments.changed, lambda: not attachments.is_reading)
 
 
 def test_sizes_are_said_in_units_that_fit():

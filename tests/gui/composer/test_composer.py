@@ -49,7 +49,7 @@ def composer(qtbot, theme):
     one.activateWindow()
     follow(one, opened())
     one.focus_text()
-    qtbot.waitUntil(lambda: box(one).hasFocus())
+    qtbot.waitFocus(box(one))
     return one
 
 
@@ -217,7 +217,7 @@ def test_each_session_keeps_its_own_draft_and_attachments(qtbot, composer, tmp_p
     file.write_text("x")
     composer.set_text("half a thought")
     composer.box.attach_files([file])
-    qtbot.waitUntil(lambda: not composer.box.is_reading)
+    qtbot.waitState(composer.box.changed, lambda: not composer.box.is_reading)
     follow(composer, opened("se_2"))
     assert composer.draft() == ""
     assert composer.box.parts == ()
@@ -260,7 +260,7 @@ def test_streamed_text_costs_the_composer_nothing(composer):
 def test_a_message_that_never_reached_the_disk_comes_back_into_the_box(qtbot, composer):
     composer.set_text("precious words")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
-    composer.give_back(CommandRefused("send", "The disk is full.", AGENT, note.id))
+    composer.apply(CommandRefused("send", "The disk is full.", AGENT, note.id))
     assert composer.draft() == "precious words"
 
 
@@ -271,7 +271,7 @@ def test_what_was_attached_to_a_lost_message_comes_back_before_what_was_written_
     box(composer).long_text_given.emit("a,b\n1,2\n")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     composer.set_text("the next")
-    composer.give_back(CommandRefused("send", "The disk is full.", AGENT, note.id))
+    composer.apply(CommandRefused("send", "The disk is full.", AGENT, note.id))
     assert composer.draft() == "precious words\n\nthe next"
     again = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     assert again.attachments == note.attachments != ()
@@ -281,7 +281,7 @@ def test_a_lost_message_comes_back_into_its_own_session(qtbot, composer):
     composer.set_text("precious words")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     follow(composer, opened("se_2", agent="ag_2"))
-    composer.give_back(CommandRefused("send", "The disk is full.", AGENT, note.id))
+    composer.apply(CommandRefused("send", "The disk is full.", AGENT, note.id))
     assert composer.draft() == ""
     follow(composer, opened("se_1"))
     assert composer.draft() == "precious words"
@@ -297,7 +297,7 @@ def test_a_message_that_reached_the_disk_does_not_come_back(qtbot, composer):
     composer.set_text("sent")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     follow(composer, NoteQueued(AGENT, note))
-    composer.give_back(CommandRefused("send", "Something.", AGENT, note.id))
+    composer.apply(CommandRefused("send", "Something.", AGENT, note.id))
     assert composer.draft() == ""
 
 
@@ -319,7 +319,7 @@ def test_a_dropped_file_is_attached_and_goes_out_with_the_message(qtbot, compose
     copy, none = Qt.DropAction.CopyAction, Qt.KeyboardModifier.NoModifier
     drop = QDropEvent(QPointF(5, 5), copy, mime, Qt.MouseButton.LeftButton, none)
     composer.findChild(ComposerFrame).dropEvent(drop)
-    qtbot.waitUntil(lambda: not composer.box.is_reading)
+    qtbot.waitState(composer.box.changed, lambda: not composer.box.is_reading)
     note = sent(qtbot, composer, button(composer, "sendButton").click)
     assert note.text == ""
     assert isinstance(note.attachments[0], TextPart)
@@ -392,7 +392,7 @@ def test_a_message_sent_while_its_file_is_being_read_goes_with_the_file(qtbot, c
 def test_a_refused_file_shows_why_and_is_not_sent(qtbot, composer, tmp_path):
     composer.set_text("look")
     composer.box.attach_files([tmp_path / "gone.txt"])
-    qtbot.waitUntil(lambda: not composer.box.is_reading)
+    qtbot.waitState(composer.box.changed, lambda: not composer.box.is_reading)
     chips = [w for w in composer.findChildren(QWidget) if w.property("tone") == "err"]
     assert "The file is not there any more." in chips[0].accessibleName()
     assert sent(qtbot, composer, button(composer, "sendButton").click).attachments == ()
@@ -401,7 +401,7 @@ def test_a_refused_file_shows_why_and_is_not_sent(qtbot, composer, tmp_path):
 def test_chips_on_several_lines_take_no_room_from_the_text(qtbot, composer, tmp_path):
     composer.set_text("one\ntwo\nthree")
     composer.box.attach_files([tmp_path / f"{'long name ' * 3}{number}.txt" for number in range(6)])
-    qtbot.waitUntil(lambda: not composer.box.is_reading)
+    qtbot.waitState(composer.box.changed, lambda: not composer.box.is_reading)
     text, chips = box(composer), composer.findChild(QWidget, "attachmentRow")
     qtbot.waitUntil(lambda: chips.height() > 100)
     assert text.height() == text.sizeHint().height()

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
-from desktop_agent.core.events import SandboxChanged
+from desktop_agent.core.events import MachineSandboxChanged, SandboxChanged
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.sandbox_button import SandboxButton
@@ -62,7 +62,7 @@ def test_where_none_holds_the_reason_and_the_remedy_are_one_click_away(composer,
     assert shown.findChild(QLabel, "sandboxReason").text().startswith(MISSING.reason)
     assert shown.findChild(QLabel, "sandboxRemedy").text() == MISSING.remedy
     qtbot.mouseClick(shown.findChild(QPushButton, "copyRemedy"), Qt.MouseButton.LeftButton)
-    assert QGuiApplication.clipboard().text() == MISSING.remedy
+    assert QGuiApplication.clipboard().text() == "install bubblewrap"
     qtbot.keyClick(shown, Qt.Key.Key_Escape)
     assert shown.isHidden()
 
@@ -80,4 +80,21 @@ def test_it_keeps_its_name_where_there_is_no_room_for_the_words(composer):
     composer.resize(360, 300)
     one = button(composer)
     assert one.text().strip() == ""
+    assert one.accessibleName() == "Sandboxed"
+
+
+def test_a_session_for_which_the_machine_is_the_sandbox_says_so_in_amber(composer, qtbot):
+    follow(composer, SandboxChanged(HOLDS))
+    follow(composer, MachineSandboxChanged((opened().info.id,)))
+    one = button(composer)
+    assert one.accessibleName() == "This machine is the sandbox"
+    assert one.property("tone") == "warn"
+    assert "can change anything" in one.accessibleDescription()
+    qtbot.mouseClick(one, Qt.MouseButton.LeftButton)
+    assert popover(composer).findChild(QPushButton, "copyRemedy") is None
+    qtbot.keyClick(popover(composer), Qt.Key.Key_Escape)
+    follow(composer, opened("another"))
+    assert one.accessibleName() == "Sandboxed"
+    follow(composer, opened())
+    follow(composer, MachineSandboxChanged(()))
     assert one.accessibleName() == "Sandboxed"

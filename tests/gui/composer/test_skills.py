@@ -30,7 +30,7 @@ def composer(qtbot, theme):
     follow(one, opened())
     one.box.set_skills(SKILLS)
     one.focus_text()
-    qtbot.waitUntil(lambda: text_of(one).hasFocus())
+    qtbot.waitFocus(text_of(one))
     return one
 
 
@@ -185,7 +185,7 @@ def test_a_message_that_is_sent_again_takes_its_skills_along(composer, qtbot):
 def test_a_message_that_never_reached_the_disk_comes_back_with_its_skills(composer, qtbot):
     composer.set_text("Do it", ("review",))
     note = sent(qtbot, composer)
-    composer.give_back(CommandRefused("send", "The disk is full.", "ag_1", note.id))
+    composer.apply(CommandRefused("send", "The disk is full.", "ag_1", note.id))
     assert composer.draft() == "Do it"
     assert len(chips(composer)) == 1
 

@@ -18,7 +18,6 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.controllers.transcript_pages import SessionPages
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
-from desktop_agent.gui.transcript.view.view import TranscriptView
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def pages(qtbot, theme):
     stack.resize(800, 600)
     with qtbot.waitExposed(stack):
         stack.show()
-    return SessionPages(stack, lambda: TranscriptView(theme, stack), SessionState())
+    return SessionPages(theme, stack, SessionState())
 
 
 def info(number):

@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QScrollArea, QWid
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.frame.command_palette import CommandPalette, action_name
-from desktop_agent.gui.frame.shortcut_names import key_names, other_keys
-from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog
+from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog, key_names, other_keys
 from tests.helpers.windows import words_in
 
 
@@ -45,7 +44,7 @@ def palette(qtbot, theme, window):
     one = CommandPalette(theme, window)
     sessions = (SessionInfo("se_1", "ag_1", "Fix flaky test", Workspace("/tmp/api"), "demo"),)
     one.open_over(window, make_actions(window), sessions)
-    qtbot.waitUntil(one.search.hasFocus)
+    qtbot.waitFocus(one.search)
     return one
 
 
@@ -90,12 +89,12 @@ def test_opened_twice_it_still_gives_the_focus_back(qtbot, palette, window):
     field.show()
     window.activateWindow()
     field.setFocus()
-    qtbot.waitUntil(field.hasFocus)
+    qtbot.waitFocus(field)
     palette.open_over(window, [], [])
-    qtbot.waitUntil(palette.search.hasFocus)
+    qtbot.waitFocus(palette.search)
     palette.open_over(window, [], [])
     palette.close()
-    qtbot.waitUntil(field.hasFocus)
+    qtbot.waitFocus(field)
 
 
 def test_it_stays_in_the_middle_of_a_narrow_window(palette, window):

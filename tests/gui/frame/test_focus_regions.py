@@ -39,7 +39,7 @@ def test_the_window_works_on_after_f6_went_through_a_card_that_is_gone(
     open_window, project, qtbot, rounds
 ):
     window = open_window(project, model="demo")
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     box = window.findChild(QPlainTextEdit, "composerText")
     qtbot.keyClicks(box, "run touch x.txt")
     press(qtbot, window, Qt.Key.Key_Return)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 import shiboken6
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QPersistentModelIndex, QSortFilterProxyModel, Qt
 from PySide6.QtTest import QAbstractItemModelTester
@@ -35,7 +35,7 @@ snapshots = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150)
 @given(snapshots)
 def test_any_run_of_snapshots_is_shown_exactly(qapp, run):
     model = make_model()

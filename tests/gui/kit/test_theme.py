@@ -71,7 +71,7 @@ def test_the_focus_can_be_seen(theme, qtbot, make):
     control.clearFocus()
     plain = control.grab().toImage()
     control.setFocus()
-    qtbot.waitUntil(control.hasFocus)
+    qtbot.waitFocus(control)
     assert control.grab().toImage() != plain
 
 

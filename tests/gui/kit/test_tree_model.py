@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import shiboken6
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
 from PySide6.QtTest import QAbstractItemModelTester
@@ -56,7 +56,7 @@ def expected(rows):
     return below(None)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200)
 @given(st.lists(trees(), min_size=1, max_size=8))
 def test_any_run_of_trees_is_shown_exactly(qapp, run):
     model = make_model()

@@ -32,7 +32,7 @@ def picker(qtbot, theme):
     one = ModelPicker(theme, window)
     one.set_models(MODELS)
     one.open_at(anchor)
-    qtbot.waitUntil(one.search.hasFocus)
+    qtbot.waitFocus(one.search)
     yield one
     window.close()
 

@@ -26,7 +26,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.notes import strip
-from desktop_agent.gui.notes.row import NoteRowView
+from desktop_agent.gui.notes.strip import NoteRowView
 from tests.helpers.panels import follow
 from tests.helpers.windows import has_running_timer
 

@@ -3,19 +3,35 @@
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QStackedWidget,
+    QWidget,
+)
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.changes import UndoUsage
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.ids import SessionId
 from desktop_agent.core.models import KeyInfo, ModelInfo
 from desktop_agent.core.requests import Limits
-from desktop_agent.core.sandbox import Probe, SandboxState
+from desktop_agent.core.sandbox import (
+    PrivateCache,
+    Probe,
+    SandboxContents,
+    SandboxOptions,
+    SandboxState,
+)
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, Switch
-from desktop_agent.gui.settings.rules_page import visible
+from desktop_agent.gui.settings.rule_list import visible
 from desktop_agent.gui.settings.sandbox_page import SandboxPage
 
 SONNET = ModelInfo("anthropic/sonnet", "Sonnet", "anthropic", "", 200_000, True)
@@ -67,6 +83,7 @@ def switch(dialog, name):
         (lambda d: number(d, "questionTimeout", 60), {"question_timeout_s": 60}),
         (lambda d: number(d, "subagentSteps", 9), {"subagent_budget": Budget(steps=9)}),
         (lambda d: number(d, "subagentCost", 0.25), {"subagent_budget": Budget(cost=0.25)}),
+        (lambda d: switch(d, "sandboxGpu"), {"sandbox": SandboxOptions(has_gpu=True)}),
         (lambda d: switch(d, "keepKeysInFile"), {"keep_keys_in_file": True}),
     ],
 )
@@ -300,7 +317,7 @@ def test_the_licences_can_be_read(qtbot, dialog):
 def test_every_page_is_reached_by_keyboard_and_every_control_has_a_name(qtbot, dialog):
     names = dialog.findChild(QWidget, "settingsPages")
     names.setFocus()
-    for number in range(5):
+    for number in range(6):
         pages = dialog.findChild(QStackedWidget)
         assert pages.currentIndex() == number
         page = pages.currentWidget()
@@ -327,6 +344,26 @@ def test_with_large_text_the_window_stays_on_the_screen(qtbot, theme, dialog):
         theme.configure("light", 100)
 
 
+def test_what_is_kept_for_undo_is_listed_and_emptied_once_agreed(dialog, qtbot):
+    usage = (UndoUsage("/home/ada/shop", 12_300_000, 1_700_000_000.0), UndoUsage("/x\u202e", 5, 0))
+    dialog.undo.set_usage(usage)
+    emptied = []
+    dialog.undo.emptied.connect(emptied.append)
+    dialog.open_page("behaviour")
+    rows = [one.accessibleName() for one in dialog.undo.findChildren(QWidget)]
+    assert any(one.startswith("/home/ada/shop, 12 MB · since ") for one in rows)
+    assert "/x⟨U+202E⟩, 5 bytes" in rows
+    dialog.undo.findChildren(QAbstractButton, "emptyUndo")[0].click()
+    box = dialog.undo.findChild(QMessageBox, "emptyUndoQuestion")
+    qtbot.keyClick(box, Qt.Key.Key_Escape)
+    assert not emptied
+    dialog.undo.findChildren(QAbstractButton, "emptyUndo")[0].click()
+    boxes = dialog.undo.findChildren(QMessageBox, "emptyUndoQuestion")
+    box = next(one for one in boxes if one.isVisible())
+    next(one for one in box.buttons() if one.text() == "Empty").click()
+    assert emptied == ["/home/ada/shop"]
+
+
 def test_the_sandbox_page_tells_what_was_tried_and_checks_again(dialog, qtbot):
     dialog.open_page("sandbox")
     page = dialog.findChild(SandboxPage)
@@ -347,3 +384,73 @@ def test_the_sandbox_page_tells_what_was_tried_and_checks_again(dialog, qtbot):
     dialog.sandbox.set_sandbox(SandboxState(holds=True, reason="", probes=probes[:1]))
     assert again.isEnabled()
     assert page.findChild(QLabel, "sandboxRemedy").isHidden()
+
+
+def test_hosts_of_commands_are_listed_allowed_for_a_folder_or_a_session_and_taken_back(
+    dialog, qtbot
+):
+    dialog.open_page("sandbox")
+    page = dialog.sandbox
+    made, gone = [], []
+    page.rule_added.connect(made.append)
+    page.rule_deleted.connect(gone.append)
+    field = dialog.findChild(QLineEdit, "allowHost")
+    wrong = dialog.findChild(QLabel, "wrongHost")
+    qtbot.keyClicks(field, "pypi.example")
+    assert "Open a folder first" in wrong.text()
+    page.set_place(Workspace("/tmp/api"), SessionId("se_1"))
+    assert wrong.isHidden()
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    choose(dialog, "hostScope", "session")
+    qtbot.keyClicks(field, " Packages.Example:8443 ")
+    dialog.findChild(QAbstractButton, "addHost").click()
+    rules = (
+        Rule("network", "pypi.example", "folder", "/tmp/api"),
+        Rule("network", "packages.example:8443", "session", "se_1"),
+    )
+    assert made == list(rules)
+
+    page.set_rules((Rule("shell", "pytest"), *rules))
+    rows = [one.accessibleName() for one in page.findChildren(QWidget, "ruleRow")]
+    assert [row.split(",")[0] for row in rows] == ["pypi.example", "packages.example:8443"]
+    page.findChildren(QAbstractButton, "deleteRule")[0].click()
+    assert gone == [rules[0]]
+
+
+@pytest.mark.parametrize("host", ["localhost", "0x7f.0x1", "two words", "x:99999", "http://x.y"])
+def test_what_is_no_host_out_there_is_refused_in_words(dialog, qtbot, host):
+    dialog.open_page("sandbox")
+    dialog.sandbox.set_place(Workspace("/tmp/api"), None)
+    qtbot.keyClicks(dialog.findChild(QLineEdit, "allowHost"), host)
+    assert not dialog.findChild(QAbstractButton, "addHost").isEnabled()
+    assert dialog.findChild(QLabel, "wrongHost").text()
+
+
+def test_toolchains_are_hidden_from_commands_and_shown_again(dialog, qtbot):
+    dialog.open_page("sandbox")
+    paths = ("/home/a/.nvm", "/home/a/.pyenv")
+    dialog.sandbox.set_contents(SandboxContents(paths))
+    for wanted in (("/home/a/.pyenv",), ()):
+        with qtbot.waitSignal(dialog.settings_changed) as hit:
+            switches = dialog.sandbox.findChildren(Switch, "showToolchain")
+            switches[1].click()
+        assert hit.args[0].sandbox == SandboxOptions(hidden=wanted)
+        assert switches[1].isChecked() == (not wanted)
+        assert switches[1].accessibleName() == "Commands see /home/a/.pyenv"
+
+
+def test_caches_are_listed_by_their_folders_and_emptied_each_by_itself(dialog, qtbot):
+    with qtbot.waitSignal(dialog.sandbox.contents_requested):
+        dialog.open_page("sandbox")
+    caches = (PrivateCache("a", "/tmp/api", 1_240_000_000), PrivateCache("b", "", 5000))
+    dialog.sandbox.set_contents(SandboxContents(caches=caches))
+    names = [one.accessibleName() for one in dialog.sandbox.findChildren(QWidget)]
+    assert "/tmp/api, 1.2 GB" in names
+    buttons = dialog.sandbox.findChildren(QAbstractButton, "emptyCache")
+    assert buttons[0].accessibleName() == "Empty the cache of /tmp/api"
+    with qtbot.waitSignal(dialog.sandbox.cache_emptied) as hit:
+        buttons[1].click()
+    assert hit.args == ["b"]
+    assert not buttons[1].isEnabled(), "it is being emptied"
+    dialog.sandbox.set_contents(SandboxContents(caches=caches[:1]))
+    assert len(dialog.sandbox.findChildren(QAbstractButton, "emptyCache")) == 1

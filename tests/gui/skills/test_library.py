@@ -9,8 +9,7 @@ import pytest
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_agent.adapters.skills.library import SkillLibrary
-from desktop_agent.gui.bridge.bridge import Bridge
-from desktop_agent.gui.bridge.requests import Queries
+from desktop_agent.gui.bridge.bridge import Bridge, Queries
 from desktop_agent.gui.controllers.skill_library import SkillLibraryController
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from tests.gui.skills.samples import skill

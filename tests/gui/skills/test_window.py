@@ -41,8 +41,8 @@ def start(open_window, provider, project, qtbot):
 
     def begin():
         window = open_window(project, model=provider.model, api_base=provider.api_base)
-        qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
-        qtbot.waitUntil(lambda: bool(window.skills.skills), timeout=WAIT)
+        qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+        qtbot.waitState(window.skills.trust.changed, lambda: bool(window.skills.skills))
         return window
 
     return begin
@@ -112,7 +112,7 @@ def install(qtbot, window, address):
     sheet.findChild(QWidget, "skillAddress").setText(str(address))
     press(qtbot, sheet, "fetchSkill")
     press(qtbot, sheet, "installSkills")
-    qtbot.waitUntil(lambda: skill_of(window, "letters") is not None, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: skill_of(window, "letters") is not None)
 
 
 def test_skills_are_installed_used_updated_switched_off_and_removed(
@@ -148,15 +148,15 @@ def update(qtbot, window, repository):
     sheet = sheet_of(qtbot, window, UpdateSheet)
     old = skill_of(window, "letters").commit
     press(qtbot, sheet, "takeUpdate")
-    qtbot.waitUntil(lambda: skill_of(window, "letters").commit != old, timeout=WAIT)
-    window.skills.leave()
+    qtbot.waitState(window.skills.trust.changed, lambda: skill_of(window, "letters").commit != old)
+    window.full.leave()
 
 
 def switch_off(qtbot, window):
     window.skills.open(skill_of(window, "letters").directory)
     named(window, "skillSwitch").click()
-    qtbot.waitUntil(lambda: not skill_of(window, "letters").is_enabled, timeout=WAIT)
-    window.skills.leave()
+    qtbot.waitState(window.skills.trust.changed, lambda: not skill_of(window, "letters").is_enabled)
+    window.full.leave()
 
 
 def remove(qtbot, window):
@@ -165,7 +165,7 @@ def remove(qtbot, window):
     question = sheet_of(qtbot, window, QDialog)
     button = next(one for one in question.findChildren(QPushButton) if one.text() == "Remove")
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: skill_of(window, "letters") is None, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: skill_of(window, "letters") is None)
     assert skill_of(window, "numbers") is not None
 
 
@@ -179,7 +179,7 @@ def test_a_removed_skill_is_brought_back_by_the_word_that_it_is_gone(start, repo
     qtbot.waitUntil(lambda: notice.text() == "letters was removed.", timeout=WAIT)
     assert named(window, "noticeAction").text() == "Undo"
     press(qtbot, window, "noticeAction")
-    qtbot.waitUntil(lambda: skill_of(window, "letters") == before, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: skill_of(window, "letters") == before)
     qtbot.waitUntil(lambda: notice.text() == "letters is back.", timeout=WAIT)
     assert not named(window, "noticeAction").isVisible()
 
@@ -199,7 +199,7 @@ def test_nothing_of_an_untrusted_folder_reaches_a_request_before_the_person_trus
     (project / "AGENTS.md").write_text("Speak of marmalade.")
     window = start()
     banner = named(window, "trustBanner")
-    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, banner.isVisible)
     first = say(qtbot, window, provider, "Hello")
     for word in ("own-ways", "Knows the ways", "marmalade"):
         assert word not in first
@@ -210,13 +210,13 @@ def test_nothing_of_an_untrusted_folder_reaches_a_request_before_the_person_trus
     text = sheet.findChild(QWidget, "outputView")
     qtbot.waitUntil(lambda: "heliotrope" in text.toPlainText(), timeout=WAIT)
     press(qtbot, sheet, "trustSheetTrust")
-    qtbot.waitUntil(lambda: not banner.isVisible(), timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: not banner.isVisible())
     second = say(qtbot, window, provider, "Again")
     assert "Knows the ways" in second
     assert "marmalade" in second
     (project / "AGENTS.md").write_text("Speak of custard.")
     bridge_of(window).engine.rescan_skills()
-    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, banner.isVisible)
     third = say(qtbot, window, provider, "And again")
     assert "custard" not in third
 
@@ -225,26 +225,26 @@ def test_what_changed_after_it_was_shown_is_not_trusted_by_the_same_click(start,
     (project / "AGENTS.md").write_text("Speak of marmalade.")
     window = start()
     banner = named(window, "trustBanner")
-    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, banner.isVisible)
     trust = window.skills.trust
     seen = trust.trust.digest
     (project / "AGENTS.md").write_text("Speak of custard.")
     bridge_of(window).engine.rescan_skills()
-    qtbot.waitUntil(lambda: trust.trust.digest != seen, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: trust.trust.digest != seen)
     press(qtbot, window, "trustFolder")
     meanwhile = "This folder changed meanwhile; review it again."
-    qtbot.waitUntil(lambda: banner.accessibleName() == meanwhile, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: banner.accessibleName() == meanwhile)
     assert not trust.trust.is_trusted
     press(qtbot, window, "trustReview")
     press(qtbot, part(window, "trustSheet"), "trustSheetTrust")
-    qtbot.waitUntil(lambda: trust.trust.is_trusted, timeout=WAIT)
-    qtbot.waitUntil(lambda: not banner.isVisible(), timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: trust.trust.is_trusted)
+    qtbot.waitState(window.skills.trust.changed, lambda: not banner.isVisible())
 
 
 def test_what_changes_under_the_open_sheet_is_looked_at_again(start, project, qtbot):
     (project / "AGENTS.md").write_text("Speak of marmalade.")
     window = start()
-    qtbot.waitUntil(named(window, "trustBanner").isVisible, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, named(window, "trustBanner").isVisible)
     press(qtbot, window, "trustReview")
     sheet = part(window, "trustSheet")
     text = sheet.findChild(QWidget, "outputView")
@@ -254,7 +254,7 @@ def test_what_changes_under_the_open_sheet_is_looked_at_again(start, project, qt
     press(qtbot, sheet, "trustSheetAgain")
     qtbot.waitUntil(lambda: "custard" in text.toPlainText(), timeout=WAIT)
     press(qtbot, sheet, "trustSheetTrust")
-    qtbot.waitUntil(lambda: window.skills.trust.trust.is_trusted, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: window.skills.trust.trust.is_trusted)
 
 
 @pytest.mark.parametrize("moves", [False, True])
@@ -282,10 +282,10 @@ def test_what_is_typed_after_the_banner_was_answered_goes_to_the_message_box(
     (project / "AGENTS.md").write_text("Speak of marmalade.")
     window = start()
     banner = named(window, "trustBanner")
-    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, banner.isVisible)
     named(window, name).setFocus()
     qtbot.keyClick(named(window, name), Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: not banner.isVisible(), timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: not banner.isVisible())
     assert window.frame.composer.isAncestorOf(QApplication.focusWidget())
 
 
@@ -299,12 +299,12 @@ def test_ignoring_a_folder_can_be_taken_back_in_the_folder_picker(start, project
     (project / "AGENTS.md").write_text("Speak of marmalade.")
     window = start()
     banner = named(window, "trustBanner")
-    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, banner.isVisible)
     press(qtbot, window, "ignoreFolder")
-    qtbot.waitUntil(lambda: not banner.isVisible(), timeout=WAIT)
-    window.open_picker()
+    qtbot.waitState(window.skills.trust.changed, lambda: not banner.isVisible())
+    window.popups.open_picker()
     press(qtbot, window, "forgetTrust")
-    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, banner.isVisible)
 
 
 def test_the_page_stays_while_the_agent_answers_and_leads_back_to_the_answer(
@@ -322,7 +322,7 @@ def test_the_page_stays_while_the_agent_answers_and_leads_back_to_the_answer(
     assert window.skills.is_open
     assert not window.frame.header.isVisible()
     assert not window.frame.composer.isVisible()
-    window.skills.leave()
+    window.full.leave()
     assert window.frame.stack.currentWidget() is window.pages.page(window.flow.agent)
     assert window.frame.header.isVisible()
     assert window.frame.composer.isVisible()
@@ -367,11 +367,11 @@ def test_the_folders_own_skills_follow_the_session_that_is_shown(start, project,
     other = tmp_path / "other"
     other.mkdir()
     window.flow.open_folder(str(other))
-    qtbot.waitUntil(lambda: window.skills.root == str(other.resolve()), timeout=WAIT)
-    qtbot.waitUntil(lambda: bool(window.skills.skills), timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: window.skills.root == str(other.resolve()))
+    qtbot.waitState(window.skills.trust.changed, lambda: bool(window.skills.skills))
     assert skill_of(window, "own-ways") is None
     banner = named(window, "trustBanner")
-    qtbot.waitUntil(lambda: banner is None or not banner.isVisible(), timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: banner is None or not banner.isVisible())
 
 
 def test_an_unused_session_that_moves_asks_about_its_new_folder_whatever_is_heard_first(
@@ -394,19 +394,19 @@ def test_trust_is_given_to_the_folder_that_is_shown_and_to_no_other(
     (project / "AGENTS.md").write_text("Speak of marmalade.")
     window = start()
     banner = named(window, "trustBanner")
-    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, banner.isVisible)
     other = tmp_path / "other"
     write_skill(other / ".agents" / "skills", "other-ways", SECRET)
     window.flow.open_folder(str(other))
-    qtbot.waitUntil(lambda: skill_of(window, "other-ways") is not None, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: skill_of(window, "other-ways") is not None)
     # The banner speaks of this folder now, and no more of the last one.
-    qtbot.waitUntil(lambda: "1 skill" in banner.accessibleName(), timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: "1 skill" in banner.accessibleName())
     press(qtbot, window, "trustFolder")
-    qtbot.waitUntil(lambda: skill_of(window, "other-ways").is_trusted, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: skill_of(window, "other-ways").is_trusted)
     notice = named(window, "noticeText")
     qtbot.waitUntil(notice.isVisible, timeout=WAIT)
     assert notice.text() == "other is trusted. You can take it back in the folder list."
     window.flow.open_folder(str(project))
-    qtbot.waitUntil(lambda: window.skills.root == str(project), timeout=WAIT)
-    qtbot.waitUntil(banner.isVisible, timeout=WAIT)
+    qtbot.waitState(window.skills.trust.changed, lambda: window.skills.root == str(project))
+    qtbot.waitState(window.skills.trust.changed, banner.isVisible)
     assert "AGENTS.md" in banner.accessibleName()

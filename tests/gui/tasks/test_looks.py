@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QApplication, QProgressBar
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import AgentsChanged, ListChanged
-from desktop_agent.gui.tasks.panel import TaskPanel
-from desktop_agent.gui.tasks.tabs import SidePanel
+from desktop_agent.gui.tasks.panel import SidePanel, TaskPanel
 from tests.gui.tasks.test_panel import AGENT, SESSION, index_of, nodes, opened, show_graph, task
 from tests.helpers.panels import follow
 from tests.helpers.windows import Painted, turn_spinners

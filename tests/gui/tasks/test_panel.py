@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex, QPoint, QRectF, QSizeF, Qt
 from PySide6.QtGui import QFontMetrics
@@ -35,13 +35,11 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel
-from desktop_agent.gui.tasks.graph import TaskGraph
+from desktop_agent.gui.tasks.graph import GraphPlan, TaskGraph
 from desktop_agent.gui.tasks.graph_items import NodeItem
 from desktop_agent.gui.tasks.graph_layout import lay_out
-from desktop_agent.gui.tasks.graph_plan import GraphPlan
-from desktop_agent.gui.tasks.panel import TaskPanel
+from desktop_agent.gui.tasks.panel import SidePanel, TaskPanel
 from desktop_agent.gui.tasks.rows import RowBuilder
-from desktop_agent.gui.tasks.tabs import SidePanel
 from tests.helpers.panels import follow
 
 SESSION, AGENT = SessionId("se"), AgentId("ag")
@@ -245,7 +243,7 @@ def test_a_deletion_is_undone_by_the_usual_key(panel: TaskPanel, qtbot) -> None:
     key(qtbot, panel, 1, Qt.Key.Key_Delete)
     follow(panel, ListChanged(AGENT, 2, (task(2),)))
     panel.list.setFocus()
-    qtbot.waitUntil(panel.list.hasFocus)
+    qtbot.waitFocus(panel.list)
     with qtbot.waitSignal(panel.edited) as hit:
         qtbot.keyClick(panel.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert hit.args[0].kind == "restore"
@@ -312,9 +310,7 @@ def snapshots(draw: st.DrawFn) -> tuple[Task, ...]:
 
 
 @given(st.lists(st.tuples(snapshots(), st.booleans(), st.booleans()), max_size=12))
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 def test_any_history_keeps_the_model_whole(qapp, history) -> None:
     maker = RowBuilder()
     model: SnapshotListModel = SnapshotListModel(lambda row: row.key, {})

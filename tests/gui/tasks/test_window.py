@@ -139,7 +139,7 @@ def test_a_click_on_a_task_shows_the_call_that_changed_it(window, provider, qtbo
     wait_idle(qtbot, window)
     page = window.pages.page(window.flow.agent)
     bar = page.browser.verticalScrollBar()
-    qtbot.waitUntil(lambda: bar.value() > 0, timeout=WAIT)
+    qtbot.waitState(bar.valueChanged, lambda: bar.value() > 0)
     qtbot.keyClick(select(window, "here"), Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: bar.value() < bar.maximum() // 2, timeout=WAIT)
 
@@ -165,7 +165,8 @@ def test_rapid_changes_from_the_engine_end_at_its_last_list(window, qtbot):
     for number in range(1, 300, 2):
         bridge_of(window).engine.edit_tasks(agent_id, TaskEdit("delete", number))
     # The window gets the newest list of a batch; each change counts the revision up by one.
-    qtbot.waitUntil(lambda: bool(seen) and seen[-1].revision == 450, timeout=WAIT)
+    received = bridge_of(window).received
+    qtbot.waitState(received, lambda: bool(seen) and seen[-1].revision == 450)
     assert len(seen) < 450
     assert panel_of(window).tasks == seen[-1].tasks
     assert len(seen[-1].tasks) == 150

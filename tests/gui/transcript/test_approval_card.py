@@ -8,12 +8,12 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Deny, Edited, Rule
 from desktop_agent.core.events import ApprovalResolved, CommandRefused
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay, UrlDisplay
-from desktop_agent.core.parts.containment import Containment
+from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE, Containment
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.transcript.cards.approval_text import rule_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
-from desktop_agent.gui.transcript.cards.line_card import LineCard
+from desktop_agent.gui.transcript.cards.factory import LineCard
 from tests.gui.transcript.conftest import tick, wait_until_written
 from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
 from tests.helpers.panels import open_page
@@ -46,21 +46,61 @@ def words(card):
 
 def test_the_whole_command_is_shown_with_its_folder_stakes_and_reason(ask):
     command = "pytest " + "-k some_test " * 200
-    card = ask(command=command, stakes=("runs a program", "cannot be undone"))
+    display = CommandDisplay(command, "/folder/inner")
+    card = ask(display=display, stakes=("runs a program", "cannot be undone"))
     assert card.findChild(QPlainTextEdit).toPlainText() == "$ " + "\n".join(
         [f"$ {command}"[at : at + 1_000] for at in range(0, len(command) + 2, 1_000)]
     ).removeprefix("$ ")
-    for said in ("Run a command?", "Runs in /folder", "runs a program", "cannot be undone"):
+    for said in ("Run a command?", "Runs in /folder/inner", "runs a program", "cannot be undone"):
         assert said in words(card)
     assert "not proven to be read-only" in words(card)
 
 
 def test_hidden_characters_of_a_command_show(ask):
-    card = ask(command="rm \u202e-rf\u200b ~\x1b[8m", title="Run\u202e this?")
-    shown = card.findChild(QPlainTextEdit).toPlainText()
-    assert shown == "$ rm ⟨U+202E⟩-rf⟨U+200B⟩ ~⟨U+001B⟩[8m"
+    hidden, seen = "rm \u202e-rf\u200b ~\x1b[8m", "rm ⟨U+202E⟩-rf⟨U+200B⟩ ~⟨U+001B⟩[8m"
+    card = ask(command=hidden, title="Run\u202e this?")
+    assert card.findChild(QLabel, "approvalTarget").text() == seen
+    assert "\u202e" not in card.accessibleName()
+    card = ask(command=f"{hidden}\n{hidden}", title="Run\u202e this?")
+    assert card.findChild(QPlainTextEdit).toPlainText() == f"$ {seen}\n{seen}"
     assert "Run⟨U+202E⟩ this?" in words(card)
     assert "\u202e" not in card.accessibleName()
+
+
+@pytest.mark.parametrize("more", ["x" * 200, "one\ntwo", "many words " * 30])
+def test_a_command_that_is_not_one_short_line_has_a_field_of_its_own(ask, more):
+    card = ask(command=f"echo {more}")
+    assert card.findChild(QLabel, "approvalTarget") is None
+    assert "".join(more.split()) in "".join(card.findChild(QPlainTextEdit).toPlainText().split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept", "verb"),
+    [
+        ({}, None, "Run"),
+        ({"run_in_background": True}, Containment(), "Run in the background"),
+        ({}, Containment(is_contained=False, reason="x"), "Run outside"),
+    ],
+)
+def test_a_short_command_stands_behind_its_verb(ask, arguments, kept, verb):
+    display = CommandDisplay("npm start", "/folder", ("npm start",), kept)
+    card = ask(call(1, command="npm start", **arguments), display=display)
+    assert card.findChild(QLabel, "approvalTarget").text() == "npm start"
+    assert verb in [label.text() for label in card.findChildren(QLabel)]
+
+
+def test_the_button_for_rules_names_the_one_beginning_there_is(ask):
+    assert button(ask(), "allowAlways").accessibleName() == "Always allow “pytest …”"
+    both = (Rule("shell", "pytest"), Rule("shell", "git log"))
+    assert button(ask(rules=both), "allowAlways").accessibleName() == "Always allow…"
+
+
+@pytest.mark.parametrize("kept", [Containment(), Containment(is_contained=False, reason="x")])
+def test_a_reason_that_only_repeats_what_it_can_reach_is_not_said_twice(ask, kept):
+    display = CommandDisplay("make", "/folder", ("make",), kept)
+    for said in (LEAVES, MAY_CHANGE):
+        assert said.removesuffix(".") not in words(ask(display=display, reason=said))
+    assert "It deletes a" in words(ask(display=display, reason="It deletes a."))
 
 
 def test_a_change_is_shown_as_a_diff(ask):
@@ -94,6 +134,29 @@ def test_a_command_in_the_sandbox_says_what_it_can_reach(ask, kept, reach):
     assert reach in words(card)
     assert reach in card.accessibleName()
     assert button(card, "allowOnce").accessibleName() == "Allow once"
+
+
+def test_all_are_allowed_together_in_the_sandbox_and_none_outside_of_it(view, qtbot, clock):
+    kinds = (Containment(), Containment(), Containment(is_contained=False, reason="x"))
+    one = call(1, command="docker ps")
+    asked = [
+        needs(
+            call(number, command="docker ps"),
+            number,
+            display=CommandDisplay("docker ps", "/folder", ("docker ps",), kept),
+            rules=(Rule("shell", "docker ps"),),
+        )
+        for number, kept in enumerate((*kinds, kinds[2]), 1)
+    ]
+    open_page(view, opened(begins(), says(1, "I will.", one), *asked, status="running"))
+    clock.advance(1)
+    cards = [view.cards.cards[f"rq_{number}"] for number in range(1, 5)]
+    shown = [not button(card, "allowAll").isHidden() for card in cards]
+    assert shown == [True, True, False, False]
+    allowed = []
+    view.decided.connect(lambda request, _: allowed.append(request))
+    qtbot.mouseClick(button(cards[0], "allowAll"), LEFT)
+    assert allowed == ["rq_1", "rq_2"]
 
 
 def test_a_command_outside_shows_the_models_reason_and_is_not_answered_by_enter(

@@ -27,9 +27,8 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ThinkingPart, ToolCall
 from desktop_agent.gui.agents.rows import plain_words
 from desktop_agent.gui.kit.safe_text import duration_text, elapsed_text
-from desktop_agent.gui.transcript.cards.diff import diff_lines
-from desktop_agent.gui.transcript.cards.diff_view import DiffView
-from desktop_agent.gui.transcript.cards.line_card import LineCard
+from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_lines
+from desktop_agent.gui.transcript.cards.factory import LineCard
 from desktop_agent.gui.transcript.cards.tool_text import summary
 from desktop_agent.gui.transcript.state.items import ToolItem
 from tests.gui.transcript.conftest import is_ticking, tick

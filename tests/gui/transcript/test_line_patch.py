@@ -58,7 +58,7 @@ def test_each_moment_of_an_answer_reads_as_if_it_were_written_at_once(theme, tex
         assert reads_as_written_anew(theme, answer, text[:end]), text[:end][-60:]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(_PIECES, max_size=25))
 def test_whatever_comes_reads_as_if_its_end_were_written_anew_each_time(theme, pieces):
     answer, anew, text = Answer(theme), Answer(theme), ""

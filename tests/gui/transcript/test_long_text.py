@@ -105,7 +105,7 @@ def test_a_long_paragraph_is_copied_as_it_was_written(answer, text):
     assert markdown.replace("\\\n", "\n").strip() == text.strip()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(["word ", "x" * 700, "\n", " ", "ä\u202e", "\r\n"]), max_size=60))
 def test_pieces_of_a_text_make_the_text_and_only_the_last_one_changes(parts):
     text, before = "", []

@@ -243,7 +243,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.lists(_PIECES, max_size=25))
 def test_any_text_streams_to_the_same_document(theme, pieces):
     streamed, whole = Answer(theme), Answer(theme)

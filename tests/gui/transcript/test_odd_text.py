@@ -5,11 +5,9 @@ import logging
 import pytest
 from PySide6.QtGui import QTextCursor
 
-from desktop_agent.gui.kit.safe_text import clean, utf16_slice
-from desktop_agent.gui.kit.tooltips import plain_tip
+from desktop_agent.gui.kit.safe_text import clean, plain_tip, utf16_slice
 from desktop_agent.gui.kit.widgets import ElidedLabel
-from desktop_agent.gui.transcript.cards.factory import CardFactory
-from desktop_agent.gui.transcript.cards.line_card import LineCard
+from desktop_agent.gui.transcript.cards.factory import CardFactory, LineCard
 from desktop_agent.gui.transcript.document import document as page_module
 from desktop_agent.gui.transcript.document import markdown_writer as writer_module
 from desktop_agent.gui.transcript.document.copy_selection import selection_text

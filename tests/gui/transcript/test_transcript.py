@@ -19,7 +19,6 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart, ToolResult
-from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
     ApprovalItem,
@@ -32,7 +31,7 @@ from desktop_agent.gui.transcript.state.items import (
     is_open,
 )
 from desktop_agent.gui.transcript.state.rows import ToolGroup, build_rows
-from desktop_agent.gui.transcript.state.transcript import Transcript
+from desktop_agent.gui.transcript.state.transcript import LIVE_OUTPUT_LIMIT, Transcript
 from tests.gui.transcript.story import (
     AGENT,
     asks,
@@ -293,7 +292,7 @@ def _any_events():
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(_any_events(), max_size=40))
 def test_no_order_of_events_breaks_the_fold(events):
     transcript = Transcript(AGENT)
@@ -310,7 +309,7 @@ def test_no_order_of_events_breaks_the_fold(events):
     assert not any(is_open(i) for i in transcript.items if not isinstance(i, TurnItem | UserItem))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(_any_events(), max_size=30), st.integers(0, 30))
 def test_loading_earlier_messages_gives_what_was_there_from_the_start(events, cut):
     whole, split = folded(*events), folded(*events[cut:])

@@ -23,7 +23,7 @@ from desktop_agent.adapters.config.settings_file import load
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.gui.startup.run import show_defects
 from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
-from desktop_agent.gui.window.close_dialog import make_question
+from desktop_agent.gui.window.tray import make_question
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
 from tests.helpers.windows import bridge_of, part, words_in
@@ -48,7 +48,7 @@ def quick(open_window, project):
 
 
 def ready(qtbot, window):
-    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
 
 
 def write(qtbot, window, text):
@@ -73,14 +73,14 @@ def wait_idle(qtbot, window):
         info = window.flow.info
         return info.updated_at > info.created_at and info.status not in ("running", "needs_you")
 
-    qtbot.waitUntil(is_idle, timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, is_idle)
 
 
 def wait_running(qtbot, window):
     def is_running():
         return window.known.agent(window.flow.agent).status == "running"
 
-    qtbot.waitUntil(is_running, timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, is_running)
 
 
 def card_button(qtbot, window, name):
@@ -194,7 +194,7 @@ def test_two_sessions_run_at_once_and_each_keeps_its_own_words(window, provider,
     wait_idle(qtbot, window)
     first = window.flow.current
     qtbot.mouseClick(window.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: window.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.current not in (None, first))
     provider.push(Say("Second answer."))
     write(qtbot, window, "Second")
     wait_shown(qtbot, window, "Second answer.")
@@ -207,10 +207,10 @@ def test_two_sessions_run_at_once_and_each_keeps_its_own_words(window, provider,
 def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
     provider.push([Calls(("write", {"path": "later.txt", "content": "x\n"}))], Say("Late."))
     write(qtbot, window, "Slow one")
-    qtbot.waitUntil(lambda: window.flow.info.status == "needs_you", timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, lambda: window.flow.info.status == "needs_you")
     behind = window.flow.current
     qtbot.mouseClick(window.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: window.flow.current not in (None, behind), timeout=WAIT)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.current not in (None, behind))
     rows = {one.session_id: one.state for one in window.frame.sidebar.sessions.list.model().rows()}
     assert rows[behind] == "needs_you"
 
@@ -218,7 +218,10 @@ def test_a_session_left_behind_goes_on_and_is_marked(window, provider, qtbot):
 def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(lambda: window.known.agent(window.flow.agent).status == "running", timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received,
+        lambda: window.known.agent(window.flow.agent).status == "running",
+    )
     provider.wait_for(1, WAIT / 1000)
     window.commands.stop.trigger()
     wait_idle(qtbot, window)
@@ -237,7 +240,10 @@ def test_a_file_that_is_gone_is_said_to_be_when_it_is_asked_for(window, provider
 def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(lambda: window.known.agent(window.flow.agent).status == "running", timeout=WAIT)
+    qtbot.waitState(
+        bridge_of(window).received,
+        lambda: window.known.agent(window.flow.agent).status == "running",
+    )
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert "Esc" in words_in(window.frame.notices)
     assert window.flow.info.status == "running"
@@ -248,7 +254,7 @@ def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
 def test_a_wrong_key_is_said_and_offers_the_settings(window, provider, qtbot):
     provider.push(Fail(401, message="Incorrect API key"))
     write(qtbot, window, "Hello")
-    qtbot.waitUntil(lambda: window.flow.info.status == "failed", timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, lambda: window.flow.info.status == "failed")
     assert "key refused" in part(window, "connection").whole_text()
 
 
@@ -295,7 +301,8 @@ def test_a_folder_dropped_on_the_window_is_opened(quick, qtbot, tmp_path):
         Qt.KeyboardModifier.NoModifier,
     )
     quick.dropEvent(drop)
-    qtbot.waitUntil(lambda: quick.flow.info.workspace.root == str(other), timeout=WAIT)
+    received = bridge_of(quick).received
+    qtbot.waitState(received, lambda: quick.flow.info.workspace.root == str(other))
     assert load(paths.config_dir() / "settings.json") is not None
 
 
@@ -374,7 +381,7 @@ def press_choice(choice):
 def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
-    qtbot.waitUntil(lambda: bool(window.known.running()), timeout=WAIT)
+    qtbot.waitState(bridge_of(window).received, lambda: bool(window.known.running()))
     QTimer.singleShot(0, lambda: press_choice("cancel"))
     assert not window.close()
     assert window.isVisible()
@@ -410,7 +417,7 @@ def test_the_end_of_a_turn_reaches_the_list(quick, qtbot):
         lambda batch: ended.extend(e for e in batch if isinstance(e, TurnEnded))
     )
     write(qtbot, quick, "list files")
-    qtbot.waitUntil(lambda: bool(ended), timeout=WAIT)
+    qtbot.waitState(bridge_of(quick).received, lambda: bool(ended))
     assert ended[0].reason == "finished"
 
 
@@ -436,7 +443,7 @@ def test_each_session_keeps_its_own_draft(quick, qtbot):
     first = quick.flow.current
     quick.frame.composer.set_text("about the first")
     qtbot.mouseClick(quick.frame.sidebar.new_session, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current not in (None, first))
     assert quick.frame.composer.draft() == ""
     quick.frame.sidebar.sessions.session_chosen.emit(first)
     qtbot.waitUntil(lambda: quick.frame.composer.draft() == "about the first", timeout=WAIT)
@@ -457,10 +464,10 @@ def test_deleting_the_session_on_screen_shows_another_and_undo_brings_it_back(qu
     wait_idle(qtbot, quick)
     first = quick.flow.current
     quick.commands.delete.trigger()
-    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current not in (None, first))
     assert first not in [one.session_id for one in quick.frame.sidebar.sessions.list.model().rows()]
     quick.frame.sidebar.sessions.undo_delete()
-    qtbot.waitUntil(lambda: quick.flow.current == first, timeout=WAIT)
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current == first)
     wait_shown(qtbot, quick, "notes.txt")
 
 
@@ -469,9 +476,10 @@ def test_undoing_the_deletion_of_another_session_leaves_the_one_shown(quick, qtb
     wait_idle(qtbot, quick)
     first = quick.flow.current
     quick.commands.new.trigger()
-    qtbot.waitUntil(lambda: quick.flow.current not in (None, first), timeout=WAIT)
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current not in (None, first))
     second = quick.flow.current
     panel = quick.frame.sidebar.sessions
+    qtbot.waitUntil(lambda: panel.list.selectionModel().hasSelection(), timeout=WAIT)
     for change in (lambda: panel.delete(first), panel.undo_delete):
         change()
         assert quick.flow.current == second

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QComboBox, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QPushButton, QToolButton, QWidget
 
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.frame.sidebar import WorkspaceButton
 from desktop_agent.gui.kit.folders import (
     folder_warning,
     git_branch,
@@ -15,7 +16,6 @@ from desktop_agent.gui.kit.folders import (
     real_folder,
     short_path,
 )
-from desktop_agent.gui.workspace.button import WorkspaceButton
 from desktop_agent.gui.workspace.picker import WorkspacePicker
 from tests.helpers.windows import words_in
 
@@ -198,3 +198,17 @@ def test_the_rows_have_room_again_when_the_filter_is_cleared(picker, qtbot, tmp_
     browse = picker.findChild(QPushButton, "openFolder")
     assert picker.list.geometry().bottom() < browse.y()
     assert picker.extra.geometry().bottom() <= picker.extra.parentWidget().rect().bottom()
+
+
+def test_a_machine_that_is_the_sandbox_is_switched_by_keys_for_an_open_session_alone(picker, qtbot):
+    box = picker.findChild(QCheckBox, "machineSandbox")
+    assert not box.isVisible()
+    picker.machine.set_state(False)
+    assert box.isVisible()
+    assert not box.isChecked()
+    assert "may change everything" in box.accessibleDescription()
+    with qtbot.waitSignal(picker.machine.toggled) as hit:
+        qtbot.keyClick(box, Qt.Key.Key_Space)
+    assert hit.args == [True]
+    picker.machine.set_state(None)
+    assert not box.isVisible()

@@ -29,13 +29,12 @@ from desktop_agent.core.parts.facts import CutShort, Facts, Refused
 from desktop_agent.core.parts.origins import AttachedFile, Report, Spoken
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, ToolSpec
 from desktop_agent.gui.kit.example_prompts import demo_prompts
-from desktop_agent.model_host.demo.model import stream
+from desktop_agent.model_host.demo.model import plan, stream
 from desktop_agent.model_host.demo.orders import order_in
-from desktop_agent.model_host.demo.overview import SIGNATURE
-from desktop_agent.model_host.demo.plan import plan
-from desktop_agent.model_host.demo.step import CLOSING, Step
+from desktop_agent.model_host.demo.script import WORDS, Step
 from desktop_agent.paths import resource
 
+CLOSING, SIGNATURE = WORDS["closing"], WORDS["signature"]
 ALL_TOOLS = ("glob", "grep", "read", "write", "edit", "shell", "ask_user")
 DENIED = ("Error: write was denied by the user.", Refused("user"))
 
@@ -130,6 +129,12 @@ class Play:
 
     def do_ask_user(self, call: ToolCall) -> str:
         return call.arguments["options"][0]
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let words come as fast as they can: nobody watches."""
+    monkeypatch.setattr(f"{stream.__module__}._PAUSE_S", 0.0)
 
 
 @pytest.fixture
@@ -705,7 +710,7 @@ _histories = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(_histories, st.sets(st.sampled_from(ALL_TOOLS)))
 def test_no_history_makes_it_fail_or_say_nothing(history: list[Message], tools: set[str]) -> None:
     specs = tuple(ToolSpec(name, "", {}) for name in sorted(tools))

@@ -13,9 +13,8 @@ from desktop_agent.core.ids import AgentId, MessageId
 from desktop_agent.core.messages import Message, TextPart, ToolCall, ToolResult
 from desktop_agent.core.parts.facts import Started, Waited
 from desktop_agent.core.requests import ModelRequest, ToolSpec
-from desktop_agent.model_host.demo.child import CREW
-from desktop_agent.model_host.demo.plan import plan
-from desktop_agent.model_host.demo.step import VARIABLE, Step, seconds
+from desktop_agent.model_host.demo.model import plan
+from desktop_agent.model_host.demo.script import SCRIPT, VARIABLE, Step, seconds
 from tests.helpers.patience import HANG_S
 
 PROGRAM = f"""
@@ -136,10 +135,10 @@ def test_what_never_came_is_named_with_the_reason_before_it_is_written() -> None
     assert "It had not ended when this was written." in step.wants[-1].arguments["content"]
 
 
-@pytest.mark.parametrize("name", CREW)
+@pytest.mark.parametrize("name", SCRIPT["crew"])
 def test_a_subagent_works_in_enough_steps_to_be_paused_and_steered(name: str) -> None:
     replies = {"glob": "a.md\nb.md\nc.txt\nd.csv", "grep": "a.md:1:# A", "read": "     1\tx"}
-    messages = [Message(MessageId("me_0"), "user", (TextPart(CREW[name][0]),))]
+    messages = [Message(MessageId("me_0"), "user", (TextPart(SCRIPT["crew"][name]["prompt"]),))]
     tools = tuple(ToolSpec(tool, "", {}) for tool in ("glob", "grep", "read", "ask_parent"))
     paused = 0.0
     for number in range(12):

@@ -8,7 +8,7 @@ from desktop_agent.core.ids import AgentId, MessageId
 from desktop_agent.core.messages import Message, Part, TextPart, ToolCall, ToolResult
 from desktop_agent.core.parts.origins import PickedSkill
 from desktop_agent.core.requests import ModelRequest, ToolSpec
-from desktop_agent.model_host.demo.plan import plan
+from desktop_agent.model_host.demo.model import plan
 
 TOOLS = tuple(ToolSpec(name, "", {}) for name in ("glob", "grep", "read", "write"))
 SKILL_TEXT = """<skill name="a&amp;b" location="/skills/pdf/SKILL.md">

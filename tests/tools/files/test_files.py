@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from desktop_agent.core.messages import DiffDisplay, FilesDisplay
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.containment import OutsideWorkspace
+from desktop_agent.engine.workspace.diffs import diff_of
 from desktop_agent.engine.workspace.safe_open import digest
-from desktop_agent.tools.files.diffs import diff_of
+from desktop_agent.engine.workspace.text_files import lines_of
 from desktop_agent.tools.files.reading import read
-from desktop_agent.tools.files.text_files import lines_of
 from desktop_agent.tools.files.writing import edit, write
 from tests.tools.conftest import Bench, with_folders
 
@@ -417,7 +417,7 @@ _texts = st.lists(
 
 
 @given(_texts, _texts)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_diff_is_exactly_the_change(old: str, new: str) -> None:
     shown = diff_of("a.txt", old, new)
     if old == new:
@@ -431,7 +431,11 @@ def test_a_diff_is_exactly_the_change(old: str, new: str) -> None:
 
 @given(before=_texts, after=_texts, mark=st.booleans())
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    suppress_health_check=[
+        *settings.default.suppress_health_check,
+        HealthCheck.function_scoped_fixture,
+    ],
 )
 async def test_the_bytes_on_disk_are_the_bytes_on_the_card(bench, before, after, mark) -> None:
     path = bench.put("a.txt", b"\xef\xbb\xbf" + before.encode() if mark else before)

@@ -7,15 +7,18 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.workspace.containment import OutsideWorkspace
 from desktop_agent.tools.files.search import glob, grep
 from desktop_agent.tools.files.walk import glob_pattern
+from tests.engine.workspace.test_programs import first_on_the_path, put
 from tests.tools.conftest import Bench
 
 
@@ -337,3 +340,29 @@ async def test_a_search_from_above_the_apps_own_folders_does_not_give_out_keys(
     found = await bench.run(grep, pattern="needle", files_only=True)
     assert found.text == "home [1]/skills/a.md"
     assert (await bench.preview(grep, pattern="x", path="home [1]/keys.json")).protected
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the program is made as a shell script")
+async def test_a_search_does_not_run_what_an_agent_has_named_like_the_program_for_it(
+    tree: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An activated environment of the project is on the path of the app."""
+    mark = tmp_path / "mark"
+    first_on_the_path(monkeypatch, put(tree.root / "bin" / "rg", mark).parent)
+    assert "a.py:1:one needle" in (await tree.run(grep, pattern="needle")).text
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("pattern", ["src/*", "SRC/*", "*.py", "way/*"])
+async def test_a_search_shows_nothing_of_what_a_rule_refuses_to_read(
+    tree: Bench, engine: str, pattern: str
+) -> None:
+    (tree.root / "way").symlink_to("src")
+    rule = Rule("read", pattern, "everywhere", is_deny=True)
+    assert "src/b.py" in (await tree.run(grep, pattern="needle")).text
+    tree.context = replace(tree.context, refusals=(rule,))
+    shown = (await tree.run(grep, pattern="needle")).text
+    assert "src/b.py" not in shown
+    assert "needle" in shown
+    with pytest.raises(ToolError, match="rule of the person's"):
+        await tree.run(grep, pattern="needle", path="src/b.py")

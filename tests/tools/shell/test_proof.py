@@ -223,7 +223,11 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     more=st.lists(st.tuples(st.sampled_from(_JOINTS), st.sampled_from(_COMMANDS)), max_size=6),
 )
 @settings(
-    max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=1500,
+    suppress_health_check=[
+        *settings.default.suppress_health_check,
+        HealthCheck.function_scoped_fixture,
+    ],
 )
 def test_what_is_proven_never_shows_a_real_shell_the_key(
     worlds: list[Path], world: int, first: str, more: list[tuple[str, str]]

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import new_session_id
 from desktop_agent.core.parts.containment import Containment
+from desktop_agent.core.tool import ToolError
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.checked_sandbox import CheckedSandbox
 from desktop_agent.tools.shell import process_tree
@@ -99,6 +102,23 @@ async def test_a_server_in_the_background_answers_the_next_command(inside: Bench
     assert "200" in (await inside.run(shell, command="python3 ask.py")).text
     await inside.run(shell_job, job_id="job_1", action="kill")
     assert inside.jobs.running() == ()
+
+
+async def test_who_only_looks_has_no_network_and_not_that_of_another_agent_either(
+    inside: Bench,
+) -> None:
+    """Connections don't all say whose they are: one could pass for another agent's."""
+    serve = "python3 -u -m http.server --bind 127.0.0.1 8766"
+    await inside.run(shell, command=serve, run_in_background=True)
+    ask = "import socket\nsocket.create_connection(('127.0.0.1', 8766)); print('rea' + 'ched')\n"
+    inside.put("ask.py", ask)
+    both = "until python3 ask.py 2> /dev/null; do :; done"
+    assert "reached" in (await inside.run(shell, command=both)).text
+    inside.context = replace(inside.context, is_offline=True)
+    looked = await inside.run(shell, command="python3 ask.py", changes=False)
+    assert "reached" not in looked.text
+    assert "refused" in looked.text
+    await inside.jobs.close()
 
 
 async def test_what_is_typed_goes_to_a_program_inside(inside: Bench) -> None:
@@ -197,6 +217,112 @@ async def test_git_commits_but_runs_nothing_that_a_command_planted(inside: Bench
     assert "[Sandbox: git's own files are read-only for this command. " in beside.text
     assert not (inside.root / ".git/hooks/pre-commit").exists()
     assert not (inside.root / ".git/index.lock").exists()
+
+
+@pytest.mark.parametrize(
+    "place", [".git", ".git/hooks", ".git/objects", ".github/workflows", ".husky", "bare/hooks"]
+)
+async def test_a_folder_given_to_a_subagent_opens_no_protected_one_beside_where_a_command_runs(
+    inside: Bench, place: str
+) -> None:
+    """Whoever runs a command in the folder itself is asked about it; from `src` nobody is."""
+    os.system(f"git init -q {inside.root} && git init -q --bare {inside.root}/bare")
+    inside.put("src/x")
+    inside.put(f"{place}/known", "old")
+    folders = (str(inside.root / "src"), str(inside.root / place))
+    narrow = Workspace(str(inside.root), (str(inside.root),), folders, has_root=False)
+    inside.context = replace(inside.context, workspace=narrow)
+    command = f"echo new > ../{place}/known; echo new > ../{place}/made; echo new > made"
+    preview = await inside.preview(shell, command="make", directory="src")
+    free = policy.Situation("free", (), narrow)
+    assert type(policy.verdict(shell, preview, free)) is policy.Allowed
+    await inside.run(shell, command=command, directory="src")
+    assert (inside.root / "src" / "made").read_text() == "new\n"
+    assert (inside.root / place / "known").read_text() == "old"
+    assert not (inside.root / place / "made").exists()
+
+
+async def test_a_folder_that_a_command_made_a_link_is_no_longer_opened(
+    inside: Bench, tmp_path: Path
+) -> None:
+    """The path of a subagent's folder may lead elsewhere than when it was given."""
+    known = inside.put("a/b/known", "old").parent
+    inside.put("src/x")
+    beside = tmp_path / "home" / "b"
+    beside.mkdir()
+    narrow = Workspace(str(inside.root), (), (str(inside.root / "src"), str(known)), has_root=False)
+    await inside.run(shell, command="mv a away && ln -s ../home a")
+    inside.context = replace(inside.context, workspace=narrow)
+    await inside.run(shell, command="echo new > ../a/b/made; echo new > ~/b/made", directory="src")
+    assert not list(beside.iterdir())
+    (inside.root / "a").unlink()
+    (inside.root / "away").rename(inside.root / "a")
+    await inside.run(shell, command="echo new > ../a/b/made", directory="src")
+    assert (known / "made").exists()
+
+
+def refused(tool: str, *patterns: str) -> tuple[Rule, ...]:
+    return tuple(Rule(tool, pattern, "everywhere", is_deny=True) for pattern in patterns)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command"),
+    [
+        ("prod/*", "echo new > prod/known"),
+        ("prod/*", "echo new > prod/made"),
+        ("prod/*", "rm -rf prod; mkdir prod; echo new > prod/known"),
+        ("prod/*", "mv prod away; mkdir prod; echo new > prod/made"),
+        ("PROD/*", "echo new > prod/made"),
+        ("way/*", "echo new > prod/made"),
+        ("in/deep/*", "mv in away; mkdir -p in/deep; echo new > in/deep/known"),
+        ("*known", "mv in away; mkdir -p in/deep; echo new > in/deep/known"),
+        ("*known", "echo new > prod/known"),
+        ("prod/known", "rm prod/known; echo new > prod/known"),
+        ("*", "echo new > made"),
+    ],
+)
+async def test_a_command_changes_nothing_that_a_rule_refuses_to_write(
+    inside: Bench, pattern: str, command: str
+) -> None:
+    inside.put("prod/known", "old")
+    inside.put("in/deep/known", "old")
+    (inside.root / "way").symlink_to("prod")
+    inside.context = replace(inside.context, refusals=refused("write", pattern))
+    await inside.run(shell, command=command)
+    assert (inside.root / "prod" / "known").read_text() == "old"
+    assert (inside.root / "in" / "deep" / "known").read_text() == "old"
+    assert not list(inside.root.rglob("made"))
+    inside.context = replace(inside.context, refusals=refused("write", "other/*"))
+    await inside.run(shell, command="echo new > prod/made")
+    assert (inside.root / "prod" / "made").exists()
+
+
+@pytest.mark.parametrize("pattern", ["kept/*", "Kept/*", "*.txt", "kept/a.txt", "way/*"])
+@pytest.mark.parametrize("changes", [True, False])
+async def test_a_command_reads_nothing_that_a_rule_refuses_to_read(
+    inside: Bench, pattern: str, changes: bool
+) -> None:
+    inside.put("kept/a.txt", "hunter2")
+    inside.put("open", "free")
+    (inside.root / "way").symlink_to("kept")
+    inside.context = replace(inside.context, refusals=refused("read", pattern))
+    command = "cat kept/a.txt way/a.txt; grep -r hunter2 .; cat open"
+    result = await inside.run(shell, command=command, changes=changes)
+    assert "hunter2\n" not in result.text
+    assert "free" in result.text
+    assert (inside.root / "kept" / "a.txt").read_text() == "hunter2"
+
+
+async def test_where_a_rule_refuses_many_files_their_folders_are_read_only(inside: Bench) -> None:
+    for number in range(150):
+        inside.put(f"a/b/{number}.py", "old")
+    inside.context = replace(inside.context, refusals=refused("edit", "*.py"))
+    await inside.run(shell, command="echo new | tee a/b/*.py a/b/made; echo new > a/made")
+    assert {path.read_text() for path in inside.root.glob("a/b/*.py")} == {"old"}
+    assert (inside.root / "a" / "made").exists()
+    inside.context = replace(inside.context, refusals=refused("read", "*.py"))
+    with pytest.raises(ToolError, match="more than 100 files"):
+        await inside.run(shell, command="true")
 
 
 async def test_a_command_keeps_its_containment_whatever_it_prints(inside: Bench) -> None:

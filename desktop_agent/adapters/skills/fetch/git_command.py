@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 from desktop_agent.adapters.skills.fetch.address import Repository
 from desktop_agent.adapters.skills.fetch.intake import MEGABYTE
 from desktop_agent.core.skill_install import SkillLibraryError
+from desktop_agent.engine.workspace.programs import find_program
 
 _LARGEST_OUTPUT = 4 * MEGABYTE
 _LARGEST_COMPLAINT = 20_000
@@ -104,11 +104,9 @@ class Git:
     def __init__(self, folder: Path, place: Repository) -> None:
         self._folder = folder
         self._host = place.host
-        # Python looks into the current folder first on Windows: what is found there is relative.
-        found = shutil.which("git")
-        if found is None or not Path(found).is_absolute():
+        self._program = find_program("git")
+        if not self._program:
             raise GitMissing
-        self._program = found
         self._environment = _environment(folder, place.protocol)
 
     async def run(

@@ -1,10 +1,22 @@
-"""A list view to choose from and to take things off: sessions, recent folders."""
+"""A list view to choose from and to take things off; and names of rows changed in place."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QListView, QWidget
+from PySide6.QtWidgets import (
+    QLineEdit,
+    QListView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
+from desktop_agent.gui.kit.widgets import named
 
 
 class ChoiceList(QListView):
@@ -41,3 +53,48 @@ class ChoiceList(QListView):
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self.left.emit()
+
+
+class RenamingDelegate(QStyledItemDelegate):
+    """Never writes into the model: the new name comes back with the next snapshot.
+
+    `said_name` is what a screen reader says of the field, `title_of` returns a row's name, or
+    nothing when it has none to change. `field_name` is the field's object name, `longest` how
+    much it takes, `room` the distances of the field from the row's ends.
+
+    Signals:
+        titled: a row and its new name.
+    """
+
+    titled = Signal(object, str)
+    field_name = ""
+    longest = 200
+    room = (4, 4)
+
+    def __init__(self, said_name: str, title_of: Callable[[Any], str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._said_name = said_name
+        self._title_of = title_of
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        field = named(QLineEdit(parent), self.field_name, self._said_name)
+        field.setMaxLength(self.longest)
+        return field
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: Index
+    ) -> None:
+        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        editor.setGeometry(rect.adjusted(self.room[0], 0, -self.room[1], 0))
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        title = self._title_of(index.data(ROW_ROLE))
+        if isinstance(editor, QLineEdit) and title and not editor.text():
+            editor.setText(title)
+            editor.selectAll()
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
+        row = index.data(ROW_ROLE)
+        title = editor.text().strip() if isinstance(editor, QLineEdit) else ""
+        if title and title != self._title_of(row) != "":
+            self.titled.emit(row, title)

@@ -13,19 +13,29 @@ from PySide6.QtGui import (
     QKeyEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QMenu, QSizePolicy, QWidget
 
-from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision, Deny, Edited, Rule
+from desktop_agent.core.approvals import (
+    AllowAlways,
+    AllowOnce,
+    ApprovalRequest,
+    Decision,
+    Deny,
+    Edited,
+    Rule,
+)
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
+from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
+from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.widgets import (
-    Chip,
     GhostButton,
     IconLabel,
     TextButton,
     TextLabel,
     column,
+    named,
     row,
 )
 from desktop_agent.gui.transcript.cards.approval_forms import (
@@ -37,8 +47,12 @@ from desktop_agent.gui.transcript.cards.approval_forms import (
     rule_menu,
 )
 from desktop_agent.gui.transcript.cards.approval_text import (
+    always_text,
     bound_rule,
     editable_argument,
+    has_effect,
+    headline,
+    is_host,
     is_leaving,
     reach_words,
     request_text,
@@ -54,6 +68,7 @@ from desktop_agent.gui.transcript.state.items import ApprovalItem, alike
 # An Enter or a click that was meant for something else must not approve.
 ARMING_S = 0.4
 _EFFECT_LIMIT = 240
+_ICON_GAP = 8
 
 
 class ApprovalCard(AskCard):
@@ -99,7 +114,8 @@ class ApprovalCard(AskCard):
 
     def set_alike(self, count: int) -> None:
         """Offer to allow so many at once; for fewer than two there is nothing to offer."""
-        self._all.setVisible(count > 1 and bool(self._request.rules))
+        can_join = bool(self._request.rules) and not self._is_leaving
+        self._all.setVisible(count > 1 and can_join)
         self._all.set_text(self.tr("Allow all %n", "", count))
 
     def announce(self) -> None:
@@ -149,36 +165,68 @@ class ApprovalCard(AskCard):
     def _build(self) -> None:
         request, theme = self._request, self._theme
         self.body.setContentsMargins(16, 12, 16, 14)
-        self.body.setSpacing(theme.space("s"))
-        title = TextLabel(with_marks(request.title), "title")
-        title.setWordWrap(True)
-        title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._when = TextLabel("", "subtle")
-        top = row(IconLabel(theme, "shield-alert", "warn", 18), title, self._when)
-        top.setAlignment(self._when, Qt.AlignmentFlag.AlignTop)
-        self.body.addLayout(top)
+        self._lines = column(spacing=theme.space("s"))
+        self._icon = IconLabel(theme, _icon_of(request), "warn", 18)
+        self.body.addLayout(
+            row((self._icon, Qt.AlignmentFlag.AlignTop), (self._lines, 1), spacing=_ICON_GAP)
+        )
+        self._lines.addLayout(self._build_headline())
         reach = reach_words(request.display)
+        # What is at stake stands with it, or else with the reason.
+        stakes = tuple(map(with_marks, request.stakes))
         if reach:
-            self._add_line(reach)
-        self.body.addWidget(self._build_effect())
+            self._add_line(" · ".join((reach.removesuffix("."), *stakes)) if stakes else reach)
+            stakes = ()
+        self._effect: OutputView | DiffView | None = None
+        if has_effect(request):
+            self._lines.addWidget(self._build_effect())
         if self._is_leaving:
-            self.body.addWidget(self._build_motive())
-        if isinstance(request.display, CommandDisplay) and request.display.directory:
-            folder = with_marks(request.display.directory)
-            self._add_line(self.tr("Runs in {folder}").format(folder=folder))
-        if request.stakes:
-            chips = [Chip(with_marks(stake)) for stake in request.stakes]
-            self.body.addLayout(row(*chips, None, spacing=6))
-        if request.reason:
-            self._add_line(with_marks(request.reason))
+            self._lines.addWidget(self._build_motive())
+        if detail := self._detail(stakes):
+            self._add_line(detail)
         self._buttons = self._build_buttons()
-        self.body.addWidget(self._buttons)
-        spoken = " ".join(filter(None, (with_marks(request.title), request_text(request), reach)))
+        self._lines.addWidget(self._buttons)
+        said = "" if is_host(request) else request_text(request)
+        spoken = " ".join(filter(None, (with_marks(request.title), said, reach)))
         self.setAccessibleName(self.tr("Approval needed. {what}").format(what=spoken))
         keys = self.tr("Press Enter to allow it once, Esc to refuse it. {reason}")
         if self._is_leaving:
             keys = self.tr("Press Esc to refuse it. {reason}")
         self.setAccessibleDescription(keys.format(reason=with_marks(request.reason)))
+
+    def _build_headline(self) -> QBoxLayout:
+        verb, target = headline(self._request)
+        title = TextLabel(verb, "title", wraps=not target)
+        self._when = TextLabel("", "subtle")
+        top = row(title, spacing=8)
+        if target:
+            shown = TextLabel(target, "mono", name="approvalTarget", wraps=True, copies=True)
+            shown.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+            shown.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+            top.addWidget(shown, 1)
+            top.setAlignment(title, Qt.AlignmentFlag.AlignTop)
+        else:
+            title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        top.addWidget(self._when, 0, Qt.AlignmentFlag.AlignTop)
+        return top
+
+    def _detail(self, stakes: tuple[str, ...]) -> str:
+        """Return why it is asked, what is at stake, and where it runs if that is not the root."""
+        request, session = self._request, self._host.session
+        reason = plain_words(with_marks(request.reason))
+        if is_host(request):
+            return reason
+        is_said = request.reason in (LEAVES, MAY_CHANGE)
+        parts = ["" if is_said else reason, *stakes]
+        display = request.display
+        root = session.workspace.root if session is not None else ""
+        if isinstance(display, CommandDisplay) and display.directory not in ("", root):
+            folder = with_marks(display.directory)
+            parts.append(self.tr("Runs in {folder}").format(folder=folder))
+        parts = [part for part in parts if part]
+        if len(parts) == 1:
+            return parts[0]
+        return " · ".join(part.removesuffix(".") for part in parts)
 
     def _build_motive(self) -> QWidget:
         """Return the model's reason, as its words and nobody else's."""
@@ -195,16 +243,12 @@ class ApprovalCard(AskCard):
     def _build_effect(self) -> QWidget:
         """Return exactly what will be done, on a dark ground."""
         ground = Card(self._theme, self, ground="sunken")
-        frame = QWidget(ground)
-        frame.setObjectName("approvalEffect")
+        frame = named(QWidget(ground), "approvalEffect")
         frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         frame.setProperty("frame", "sunken")
         ground.body.addWidget(frame)
-        layout = QVBoxLayout(frame)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.setSpacing(0)
+        layout = column(edges=(1, 1, 1, 1), within=frame)
         display = self._request.display
-        self._effect: OutputView | DiffView
         if isinstance(display, DiffDisplay):
             self._effect = DiffView(self._theme, display, frame)
             path = TextLabel(with_marks(display.path), "mono")
@@ -218,30 +262,23 @@ class ApprovalCard(AskCard):
         return ground
 
     def _add_line(self, words: str) -> None:
-        label = TextLabel(words, "muted")
-        label.setWordWrap(True)
-        self.body.addWidget(label)
+        self._lines.addWidget(TextLabel(words, "muted", wraps=True))
 
     def _build_buttons(self) -> QWidget:
         theme = self._theme
         once = self.tr("Run outside once") if self._is_leaving else self.tr("Allow once")
-        allow = self._allow = AllowButton(theme, once)
-        allow.setObjectName("allowOnce")
+        allow = self._allow = named(AllowButton(theme, once), "allowOnce")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
         shown: list[QWidget] = [allow]
         if self._request.rules:
-            shown.append(menu_button(theme, self.tr("Allow…"), "allowAlways", self._menu))
+            shown.append(menu_button(theme, always_text(self._request), "allowAlways", self._menu))
         if editable_argument(self._request):
-            edit = GhostButton(theme, self.tr("Edit…"))
-            edit.setObjectName("editCall")
+            edit = GhostButton(theme, self.tr("Edit…"), name="editCall")
             edit.clicked.connect(self._open_editor)
             shown.append(edit)
-        refuse = GhostButton(theme, self.tr("Refuse…"))
-        refuse.setObjectName("refuse")
+        refuse = GhostButton(theme, self.tr("Refuse…"), clicked=self._open_refusal, name="refuse")
         refuse.setToolTip(self.tr("Refuse, and say why if you like (Esc)"))
-        refuse.clicked.connect(self._open_refusal)
-        self._all = TextButton(theme, "", "check-check")
-        self._all.setObjectName("allowAll")
+        self._all = TextButton(theme, "", "check-check", name="allowAll")
         self._all.setToolTip(self.tr("Allows once each request of this kind that waits here"))
         self._all.clicked.connect(self._allow_all)
         self._all.hide()
@@ -301,7 +338,7 @@ class ApprovalCard(AskCard):
         self._close_form()
         self._form = form
         form.cancelled.connect(self._on_form_cancelled)
-        self.body.addWidget(form)
+        self._lines.addWidget(form)
         form.show()
         # First: hiding what has the focus would give it to a link in the text.
         form.setFocus()
@@ -316,7 +353,7 @@ class ApprovalCard(AskCard):
 
     def _close_form(self) -> None:
         if self._form is not None:
-            self.body.removeWidget(self._form)
+            self._lines.removeWidget(self._form)
             self._form.hide()
             self._form.deleteLater()
             self._form = None
@@ -341,6 +378,16 @@ class ApprovalCard(AskCard):
         self._is_decided = False
 
     def height_for(self, width: int) -> int:
-        inset = 36 if isinstance(self._effect, DiffView) else 32
-        self._effect.setFixedHeight(self._effect.content_height(width - inset, _EFFECT_LIMIT))
+        # A layout within a layout learns only then that its size hint changed.
+        self.body.activate()
+        if self._effect is not None:
+            inset = 36 if isinstance(self._effect, DiffView) else 32
+            inset += self._icon.sizeHint().width() + _ICON_GAP
+            self._effect.setFixedHeight(self._effect.content_height(width - inset, _EFFECT_LIMIT))
         return super().height_for(width)
+
+
+def _icon_of(request: ApprovalRequest) -> str:
+    if is_host(request):
+        return "globe"
+    return "shield-off" if is_leaving(request.display) else "shield-alert"

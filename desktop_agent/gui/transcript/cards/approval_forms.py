@@ -9,10 +9,16 @@ from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
-from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.flow_layout import FlowLayout
-from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, PrimaryButton, TextButton, TextLabel, row
+from desktop_agent.gui.kit.theme import Theme, mono_font
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    PrimaryButton,
+    TextButton,
+    TextLabel,
+    named,
+    row,
+)
 from desktop_agent.gui.transcript.cards.card import AnswerLine
 
 _SHOWN_LINES = 12
@@ -59,9 +65,8 @@ class EditForm(ApprovalForm):
         lines = min(_SHOWN_LINES, max(2, text.count("\n") + 1))
         field.setFixedHeight(lines * QFontMetrics(field.font()).lineSpacing() + 24)
         self.setFocusProxy(field)
-        allow = PrimaryButton(theme, self.tr("Allow this instead"))
+        allow = PrimaryButton(theme, self.tr("Allow this instead"), clicked=self._accept)
         allow.setObjectName("allowEdited")
-        allow.clicked.connect(self._accept)
         self.column.addWidget(
             TextLabel(self.tr("The agent is told that you changed it."), "subtle")
         )
@@ -90,15 +95,12 @@ class RefuseForm(ApprovalForm):
     def __init__(self, theme: Theme, choices: RuleChoices, parent: QWidget) -> None:
         super().__init__(parent)
         self._choices = choices
-        self.field = AnswerLine(self)
-        self.field.setObjectName("refuseReason")
+        self.field = named(AnswerLine(self), "refuseReason", self.tr("Why not (optional)"))
         self.field.setPlaceholderText(self.tr("Tell the agent why, or what to do instead"))
-        self.field.setAccessibleName(self.tr("Why not (optional)"))
         self.field.returnPressed.connect(self._refuse_once)
         self.setFocusProxy(self.field)
-        refuse = TextButton(theme, self.tr("Refuse"), token="err")
+        refuse = TextButton(theme, self.tr("Refuse"), token="err", name="refuseNow")
         refuse.setProperty("tone", "danger")
-        refuse.setObjectName("refuseNow")
         refuse.clicked.connect(self._refuse_once)
         strip = QWidget(self)
         flow = FlowLayout(strip, 8)

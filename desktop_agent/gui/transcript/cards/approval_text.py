@@ -24,6 +24,15 @@ from desktop_agent.gui.kit.safe_text import with_marks
 translate = QCoreApplication.translate
 
 SCOPES: tuple[RuleScope, ...] = ("session", "folder", "everywhere")
+# For tools from elsewhere: what their effect is like.
+_TOOLS: dict[type, str] = {
+    CommandDisplay: "shell",
+    UrlDisplay: "web_fetch",
+    DiffDisplay: "write",
+    FilesDisplay: "read",
+}
+# In characters: the longest command, and word of one, in the first line of a card.
+_LINE, _WORD = 120, 32
 # Where the text of a changed call may stand in its arguments.
 _EDITABLE = ("command", "content", "new_text", "new_string", "new", "text", "url")
 
@@ -75,23 +84,26 @@ def rule_text(rule: Rule, display: object = None) -> str:
         return translate("Transcript", "everything that “{tool}” does").format(tool=rule.tool)
     if pattern == "*" and rule.tool in {"write", "edit"}:
         return translate("Transcript", "every change that “{tool}” makes").format(tool=rule.tool)
-    if rule.tool == "network":
-        words = translate("Transcript", "connections of commands to {pattern}")
-    elif rule.tool == "shell_outside":
-        words = translate("Transcript", "commands outside the sandbox that start with “{pattern}”")
-    elif isinstance(display, CommandDisplay) or rule.tool in {"shell", "shell_sandboxed"}:
-        words = translate("Transcript", "commands that start with “{pattern}”")
-    elif isinstance(display, UrlDisplay) or rule.tool == "web_fetch":
-        words = translate("Transcript", "requests to {pattern}")
-    elif isinstance(display, DiffDisplay) or rule.tool in {"write", "edit"}:
-        words = translate("Transcript", "changes to files that match “{pattern}”")
-    elif isinstance(display, FilesDisplay) or rule.tool in {"read", "glob", "grep"}:
-        words = translate("Transcript", "reading files that match “{pattern}”")
-    elif rule.tool == "spawn":
-        words = translate("Transcript", "subagents on {pattern}")
-    else:
-        words = translate("Transcript", "“{tool}” with “{pattern}”")
+    words = _covered(rule.tool) or _covered(_TOOLS.get(type(display), ""))
+    words = words or translate("Transcript", "“{tool}” with “{pattern}”")
     return words.format(pattern=pattern, tool=rule.tool)
+
+
+def _covered(tool: str) -> str:
+    if tool in {"write", "edit"}:
+        return translate("Transcript", "changes to files that match “{pattern}”")
+    if tool in {"read", "glob", "grep"}:
+        return translate("Transcript", "reading files that match “{pattern}”")
+    return {
+        "network": translate("Transcript", "connections of commands to {pattern}"),
+        "shell": translate("Transcript", "commands that start with “{pattern}”"),
+        "shell_outside": translate(
+            "Transcript", "commands outside the sandbox that start with “{pattern}”"
+        ),
+        "shell_sandboxed": translate("Transcript", "commands that start with “{pattern}”"),
+        "web_fetch": translate("Transcript", "requests to {pattern}"),
+        "spawn": translate("Transcript", "subagents on {pattern}"),
+    }.get(tool, "")
 
 
 def scopes_of(rule: Rule) -> tuple[RuleScope, ...]:
@@ -121,10 +133,7 @@ def reach_words(display: object) -> str:
         return ""
     kept = display.containment
     if not kept.is_contained:
-        return translate(
-            "Transcript",
-            "Not in the sandbox: can change any of your files, use the network and start programs.",
-        )
+        return outside_words()
     if not kept.is_changing:
         return translate(
             "Transcript", "In the sandbox: can change nothing · new hosts are asked about"
@@ -143,11 +152,58 @@ def reach_words(display: object) -> str:
     )
 
 
+def outside_words() -> str:
+    """Return what a command can reach that is not in the sandbox."""
+    return translate(
+        "Transcript",
+        "Not in the sandbox: can change any of your files, use the network and start programs.",
+    )
+
+
 def is_leaving(display: object) -> bool:
     """Whether it is a command that is to run outside a sandbox that holds."""
     if not isinstance(display, CommandDisplay) or display.containment is None:
         return False
     return not display.containment.is_contained
+
+
+def is_host(request: ApprovalRequest) -> bool:
+    """Whether it asks for a host that a command wants to reach; its reason says all of it."""
+    return request.call.name == "network" and request.display is None
+
+
+def headline(request: ApprovalRequest) -> tuple[str, str]:
+    """Return a verb, and beside it the command where it is short; else the question alone."""
+    display, arguments = request.display, request.call.arguments
+    if request.call.name != "shell" or has_effect(request):
+        return with_marks(request.title), ""
+    verb = translate("Transcript", "Run outside") if is_leaving(display) else ""
+    if arguments.get("run_in_background"):
+        verb = verb or translate("Transcript", "Run in the background")
+    return verb or translate("Transcript", "Run"), request_text(request)
+
+
+def has_effect(request: ApprovalRequest) -> bool:
+    """Whether the effect is too long for the first line of the card, or no command."""
+    if is_host(request):
+        return False
+    if not isinstance(request.display, CommandDisplay) or request.call.name != "shell":
+        return True
+    text = request_text(request)
+    # A longer word could not be broken into lines.
+    is_long = len(text) > _LINE or any(len(word) > _WORD for word in text.split(" "))
+    return is_long or "\n" in text
+
+
+def always_text(request: ApprovalRequest) -> str:
+    """Return what the button says that opens the menu of rules."""
+    if is_leaving(request.display):
+        return translate("Transcript", "Always run outside…")
+    patterns = {rule.pattern for rule in request.rules if rule.tool.startswith("shell")}
+    pattern = with_marks(min(patterns, default=""))
+    if len(patterns) != 1 or not pattern or len(pattern) > _WORD:
+        return translate("Transcript", "Always allow…")
+    return translate("Transcript", "Always allow “{pattern} …”").format(pattern=pattern)
 
 
 def request_text(request: ApprovalRequest) -> str:
@@ -161,6 +217,8 @@ def request_text(request: ApprovalRequest) -> str:
             return with_marks("\n".join(paths))
         case DiffDisplay(patch=patch):
             return with_marks(patch)
+        case _ if is_host(request):
+            return with_marks(request.reason)
         case _:
             lines = (f"{name}: {value}" for name, value in request.call.arguments.items())
             return with_marks("\n".join(lines) or request.call.raw or request.call.name)

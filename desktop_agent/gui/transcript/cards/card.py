@@ -14,15 +14,14 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QSizePolicy,
     QStyle,
-    QVBoxLayout,
     QWidget,
 )
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.spinner import paint_spinner
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.theme import Theme, mono_font
+from desktop_agent.gui.kit.widgets import column
 from desktop_agent.gui.transcript.state.transcript import Transcript
 
 # A full red edge is louder than the sentence inside it.
@@ -57,6 +56,9 @@ class CardHost(QWidget):
     open_path_requested = Signal(str)
     text_requested = Signal(str, str)  # title, text: shown in a window of its own
     more_requested = Signal()  # what is before the first row
+    undo_requested = Signal(object)  # UndoScope
+    redo_requested = Signal(object, bool)  # UndoScope, whether it was looked at when it was undone
+    changes_requested = Signal()  # the page of all changes
     command_requested = Signal(str, str, str)  # agent ("" for the one shown), command, text
 
     def __init__(self, theme: Theme, clocks: Clocks, parent: QWidget | None) -> None:
@@ -72,7 +74,7 @@ class CardHost(QWidget):
     @property
     def ground(self) -> QWidget:
         """The parent of the cards."""
-        raise NotImplementedError
+        return self
 
     def name_of(self, agent_id: str) -> str:
         """Return the name of an agent of the session; empty when it is not known."""
@@ -96,9 +98,7 @@ class Card(QWidget):
         self._theme = theme
         self._ground = ground
         self._edge = edge
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(0, 0, 0, 0)
-        self.body.setSpacing(0)
+        self.body = column(within=self)
 
     def set_ground(self, ground: str, edge: str) -> None:
         """Change the colours; an empty ground is none."""

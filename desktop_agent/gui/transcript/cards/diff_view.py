@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.messages import DiffDisplay
-from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.safe_text import with_marks
-from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.transcript.cards.diff import DiffLine, diff_lines
+from desktop_agent.gui.kit.theme import Theme, mono_font
 
 _GROUNDS = {"added": "addBg", "removed": "delBg", "hunk": "hover"}
 _COLORS = {"added": "addFg", "removed": "delFg", "hunk": "subtle", "note": "subtle"}
 _SIGNS = {"added": "+", "removed": "−"}
 _SPOKEN_LIMIT = 4_000
+_HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line; a number is None on the side where the line does not exist."""
+
+    kind: Literal["hunk", "same", "added", "removed", "note"]
+    text: str
+    old: int | None = None
+    new: int | None = None
+
+
+def diff_lines(patch: str) -> tuple[DiffLine, ...]:
+    """Return the lines of a patch of one file, without its file header."""
+    return tuple(_lines(patch))
+
+
+def _lines(patch: str) -> Iterator[DiffLine]:
+    old = new = 0
+    is_in_hunk = False
+    for line in patch.split("\n"):
+        found = _HUNK.match(line)
+        if found is not None:
+            old, new = int(found[1]), int(found[2])
+            is_in_hunk = True
+            yield DiffLine("hunk", line)
+        elif not is_in_hunk or not line:
+            continue
+        elif line[0] == "+":
+            yield DiffLine("added", line[1:], None, new)
+            new += 1
+        elif line[0] == "-":
+            yield DiffLine("removed", line[1:], old, None)
+            old += 1
+        elif line[0] == "\\":
+            yield DiffLine("note", line)
+        else:
+            yield DiffLine("same", line[1:], old, new)
+            old += 1
+            new += 1
 
 
 class DiffView(QAbstractScrollArea):

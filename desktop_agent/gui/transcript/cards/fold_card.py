@@ -10,6 +10,8 @@ from desktop_agent.gui.kit.safe_text import clean, with_marks, without_direction
 from desktop_agent.gui.kit.text import plain, plain_words
 from desktop_agent.gui.kit.widgets import GhostButton, row
 from desktop_agent.gui.transcript.cards.card import CardHost, HeaderCard
+from desktop_agent.gui.transcript.cards.changes_card import scope_of_agent, undo_buttons
+from desktop_agent.gui.transcript.cards.changes_text import undone_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.row_text import (
@@ -52,7 +54,19 @@ class FoldCard(HeaderCard):
 
     def make_details(self) -> tuple[OutputView | DiffView, Sequence[QWidget]]:
         """Return what the card unfolds to, and the buttons below it."""
-        raise NotImplementedError
+        view = OutputView(self._theme, self.details_name, self, mono=False)
+        view.set_text(self.details_text)
+        return view, ()
+
+    @property
+    def details_name(self) -> str:
+        """What a screen reader calls the details."""
+        return self.header.verb
+
+    @property
+    def details_text(self) -> str:
+        """What the line of the header may show only in part."""
+        return self.header.target
 
     def unfold(self) -> None:
         self.fold()
@@ -108,15 +122,14 @@ class ThinkingCard(FoldCard):
         self.set_name(self.header.verb)
         self.header.update()
         if isinstance(self._details, OutputView):
-            self._details.set_text(self._text)
-
-    def make_details(self) -> tuple[OutputView, Sequence[QWidget]]:
-        view = OutputView(self._theme, self.tr("Thoughts"), self, mono=False)
-        view.set_text(self._text)
-        return view, ()
+            self._details.set_text(self.details_text)
 
     @property
-    def _text(self) -> str:
+    def details_name(self) -> str:
+        return self.tr("Thoughts")
+
+    @property
+    def details_text(self) -> str:
         return clean(without_direction_marks(self._item.text)).strip()
 
 
@@ -135,21 +148,36 @@ class ReportCard(FoldCard):
         header.is_prose = True
         header.verb = with_marks(plain(item.name))
         header.target = plain_words(item.text)[:300]
+        changes = item.changes
         header.meta = ended_text(item.state)
+        if changes is not None and changes.is_undone:
+            header.meta = undone_text()
+        header.counts = (changes.added, changes.removed) if changes is not None else None
         header.meta_token = "err" if item.state == "failed" else "subtle"
         header.state = _ICONS.get(item.state, "ok")
         header.can_unfold = bool(item.text)
         self.set_name(agent_message_text(item))
         header.setChecked(bool(item.text) and host.unfolded.get(item.key, False))
 
-    def make_details(self) -> tuple[OutputView, Sequence[QWidget]]:
-        view = OutputView(self._theme, self.tr("Report"), self, mono=False)
-        view.set_text(clean(without_direction_marks(self._item.text)))
+    @property
+    def details_name(self) -> str:
+        return self.tr("Report")
+
+    @property
+    def details_text(self) -> str:
+        return clean(without_direction_marks(self._item.text))
+
+    def make_details(self) -> tuple[OutputView | DiffView, Sequence[QWidget]]:
+        view, _ = super().make_details()
         button = GhostButton(self._theme, self.tr("Open transcript"), "external-link")
         button.setObjectName("openReporter")
         command = self.host.command_requested
         button.clicked.connect(lambda: command.emit(self._item.agent_id, "open", ""))
-        return view, (button,)
+        scope = scope_of_agent(self.host, self._item.agent_id)
+        return view, (
+            button,
+            *undo_buttons(self.host, self._item.changes, scope, self, is_short=True),
+        )
 
 
 class CompactionCard(FoldCard):
@@ -166,9 +194,16 @@ class CompactionCard(FoldCard):
         self.set_name(f"{header.verb}, {header.target}")
         header.setChecked(host.unfolded.get(item.key, False))
 
-    def make_details(self) -> tuple[OutputView, Sequence[QWidget]]:
-        view = OutputView(self._theme, self.tr("What the agent gets instead"), self, mono=False)
-        view.set_text(clean(without_direction_marks(self._item.text)))
+    @property
+    def details_name(self) -> str:
+        return self.tr("What the agent gets instead")
+
+    @property
+    def details_text(self) -> str:
+        return clean(without_direction_marks(self._item.text))
+
+    def make_details(self) -> tuple[OutputView | DiffView, Sequence[QWidget]]:
+        view, _ = super().make_details()
         if not self._item.is_current:
             return view, ()
         button = GhostButton(self._theme, self.tr("Undo"), "undo-2")

@@ -40,16 +40,14 @@ class NoticeCard(Card):
         self.set_ground("warnSoft", "warnLine")
 
     def say(self, sentence: str, *details: str) -> None:
-        title = TextLabel(sentence, "strong")
-        title.setWordWrap(True)
+        title = TextLabel(sentence, "strong", wraps=True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         top = row(self._icon, title, spacing=_GAP)
         top.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(top)
         for line in details:
-            label = TextLabel(line, "muted")
-            label.setWordWrap(True)
+            label = TextLabel(line, "muted", wraps=True)
             label.setContentsMargins(self._indent, 0, 0, 0)
             self.body.addWidget(label)
         self.setAccessibleName(sentence)

@@ -6,9 +6,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from desktop_agent.gui.kit.code_font import mono_font
 from desktop_agent.gui.kit.safe_text import hard_wrapped
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.theme import Theme, mono_font
 
 _SHOWN_CHARS = 200_000
 

@@ -9,9 +9,16 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.approvals import Deny
 from desktop_agent.gui.kit.safe_text import duration_text, with_marks
-from desktop_agent.gui.kit.stop_text import stop_words
-from desktop_agent.gui.kit.text import plain, plain_words, short_count, unmarked, with_plural
+from desktop_agent.gui.kit.text import (
+    plain,
+    plain_words,
+    short_count,
+    stop_words,
+    unmarked,
+    with_plural,
+)
 from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
+from desktop_agent.gui.transcript.cards.changes_text import changes_text, undo_text
 from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
 from desktop_agent.gui.transcript.document.user_message import clock_text
 from desktop_agent.gui.transcript.state import items
@@ -71,6 +78,8 @@ def row_text(row: Row, name_of: NameOf) -> str:
             return agent_message_text(row)
         case items.BudgetItem():
             return _budget_text(row)
+        case items.CompactionItem():
+            return ": ".join(compaction_text(row))
         case _:
             return _other_text(row)
 
@@ -87,10 +96,12 @@ def _other_text(row: Row) -> str:
             return with_marks(row.fault.message)
         case items.ThinkingItem():
             return translate("Transcript", "Thoughts of the model")
-        case items.CompactionItem():
-            return ": ".join(compaction_text(row))
         case items.FailureItem():
             return translate("Transcript", "Something in the app went wrong")
+        case items.ChangesItem():
+            return changes_text(row)
+        case items.UndoItem():
+            return undo_text(row)
         case _:
             return ""
 

@@ -7,19 +7,21 @@ from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QStyle, QWidget
 
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay
-from desktop_agent.gui.kit.safe_text import elapsed_text
+from desktop_agent.core.parts.facts import FailedInside
+from desktop_agent.gui.kit.safe_text import elapsed_text, plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton
 from desktop_agent.gui.transcript.cards.card import CardHost, header_height
-from desktop_agent.gui.transcript.cards.diff import diff_lines
-from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height
+from desktop_agent.gui.transcript.cards.changes_card import scope_of_call, undo_buttons
+from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height, diff_lines
 from desktop_agent.gui.transcript.cards.fold_card import FoldCard
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.tool_text import (
     diff_of,
     error_line,
     group_text,
+    is_undone,
+    line_counts,
     output_of,
     result_text,
     summary,
@@ -102,9 +104,9 @@ class ToolCard(FoldCard):
         header.icon_name, header.verb, header.target = said.icon, said.verb, said.target
         header.is_prose = said.is_prose
         header.state = item.state
-        diff = diff_of(item)
-        header.counts = (diff.added, diff.removed) if diff is not None else None
-        header.meta = "" if diff is not None and item.state == "ok" else result_text(item)
+        header.counts = line_counts(item)
+        is_plain_edit = item.state == "ok" and diff_of(item) is not None
+        header.meta = "" if is_plain_edit and not is_undone(item) else result_text(item)
         header.meta_token = "err" if item.state == "failed" else "subtle"
         header.can_unfold = item.state not in {"queued", "waiting"}
         header.setEnabled(header.can_unfold)
@@ -172,6 +174,9 @@ class ToolCard(FoldCard):
             details, buttons = self._make_output()
         if isinstance(item, ToolItem) and (path := tool_text(item.call).path):
             buttons.append(self._open_button(self.tr("Open file"), "external-link", path))
+        if isinstance(item, ToolItem):
+            scope = scope_of_call(self.host, item)
+            buttons += undo_buttons(self.host, item.changes, scope, self, is_short=True)
         return details, buttons
 
     def _make_output(self) -> tuple[OutputView, list[QWidget]]:
@@ -195,7 +200,25 @@ class ToolCard(FoldCard):
         if isinstance(display, OutputDisplay) and display.file:
             words = self.tr("Open whole output")
             buttons.append(self._open_button(words, "file-text", display.file))
+        if result is not None and isinstance(result.facts, FailedInside):
+            buttons.append(self._outside_button(result.facts.command))
         return view, buttons
+
+    def _outside_button(self, command: str) -> QWidget:
+        button = GhostButton(self._theme, self.tr("Run outside the sandbox…"), "shield-off", self)
+        button.setObjectName("runOutside")
+
+        def allow() -> None:
+            self.host.command_requested.emit("", "allow_outside", self._item.key)
+
+        def ask() -> None:
+            # Rarely wanted.
+            from desktop_agent.gui.transcript.cards.outside_popover import open_outside_popover
+
+            open_outside_popover(self._theme, button, command, allow)
+
+        button.clicked.connect(ask)
+        return button
 
     def _copy_button(self, words: str, text: str) -> QWidget:
         button = GhostButton(self._theme, words, "copy", self)
@@ -215,8 +238,8 @@ class StopButton(IconButton):
     """
 
     def __init__(self, theme: Theme, card: QWidget, header: QWidget, trailing: int) -> None:
-        super().__init__(theme, "square", self.tr("Stop this tool"), card, size=14, token="err")
-        self.setObjectName("stopTool")
+        super().__init__(theme, "square", self.tr("Stop this tool"), card, size=14, name="stopTool")
+        self.set_icon("square", "err")
         self.is_wanted = False
         self._card, self._header, self._trailing = card, header, trailing
         self.setFixedSize(_STOP_SIZE, _STOP_SIZE)

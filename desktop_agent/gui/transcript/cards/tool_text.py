@@ -9,6 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from desktop_agent.core.messages import DiffDisplay, FilesDisplay, OutputDisplay, ToolCall
 from desktop_agent.gui.kit.safe_text import duration_text, terminal_text, with_marks
+from desktop_agent.gui.transcript.cards.changes_text import files_text, undone_text
 from desktop_agent.gui.transcript.state.items import ToolItem
 
 translate = QCoreApplication.translate
@@ -100,6 +101,8 @@ def result_text(item: ToolItem) -> str:
             said.append(translate("Transcript", "exit {code}").format(code=code))
         case _:
             pass
+    if (changes := item.changes) is not None:
+        said.append(undone_text() if changes.is_undone else files_text(changes.files))
     if item.seconds >= 0.1:
         said.append(duration_text(item.seconds))
     return "  ".join(said)
@@ -153,6 +156,19 @@ def diff_of(item: ToolItem) -> DiffDisplay | None:
     return display if isinstance(display, DiffDisplay) else None
 
 
+def line_counts(item: ToolItem) -> tuple[int, int] | None:
+    """Return how many lines a call added and removed; None if it changed no text."""
+    if (diff := diff_of(item)) is not None:
+        return diff.added, diff.removed
+    counts = item.changes
+    return (counts.added, counts.removed) if counts and (counts.added or counts.removed) else None
+
+
+def is_undone(item: ToolItem) -> bool:
+    """Whether what the call did to files is taken back."""
+    return item.changes is not None and item.changes.is_undone
+
+
 def summary(item: ToolItem) -> str:
     """Return the card in one sentence, for copying, finding and screen readers."""
     words = tool_text(item.call, item.doing)
@@ -163,6 +179,8 @@ def summary(item: ToolItem) -> str:
         said.append(counts.format(added=diff.added, removed=diff.removed))
     elif result := result_text(item):
         said.append(result)
+    if diff is not None and is_undone(item):
+        said.append(undone_text())
     return ", ".join(said)
 
 

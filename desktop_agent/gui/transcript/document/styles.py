@@ -13,8 +13,7 @@ from PySide6.QtGui import (
     QTextFrameFormat,
 )
 
-from desktop_agent.gui.kit.code_font import mono_font
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.theme import Theme, mono_font
 
 # What a frame is painted as, and what a block means when it is copied.
 FRAME_KIND = QTextFormat.Property.UserProperty + 1

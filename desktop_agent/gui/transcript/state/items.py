@@ -8,6 +8,7 @@ from typing import Literal
 
 from desktop_agent.core.agents import AgentInfo, Budget, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision, Deny
+from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.events import (
     ContextCompacted,
     NoteDelivered,
@@ -16,10 +17,11 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import AgentId, NoteId
+from desktop_agent.core.ids import AgentId, MessageId, NoteId
 from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.questions import Question
 from desktop_agent.core.usage import Usage
+from desktop_agent.gui.state.change_sets import FileCounts
 
 DeliveryState = Literal["", "sending", "delivered", "failed"]
 # `agent`: of a session from before the parts of a message said who speaks.
@@ -88,7 +90,10 @@ class ThinkingItem:
 
 @dataclass(frozen=True, slots=True)
 class ToolItem:
-    """A tool call. `waiting` is for the user; `output` is the live tail while it runs."""
+    """A tool call. `waiting` is for the user; `output` is the live tail while it runs.
+
+    `changes` is what it did to files, by the change sets `set_ids`.
+    """
 
     key: str
     call: ToolCall
@@ -98,6 +103,8 @@ class ToolItem:
     result: ToolResult | None = None
     started_at: float = 0.0
     seconds: float = 0.0
+    changes: FileCounts | None = None
+    set_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +134,9 @@ class QuestionItem:
 
 @dataclass(frozen=True, slots=True)
 class TurnItem:
-    """The end of a turn. Only the `is_current` one offers to go on."""
+    """The end of a turn. Only the `is_current` one offers to go on; with `has_changes` a
+    `ChangesItem` follows, which tells how long it took.
+    """
 
     key: str
     reason: StopReason
@@ -137,6 +146,33 @@ class TurnItem:
     seconds: float = 0.0
     at: float = 0.0
     is_current: bool = True
+    has_changes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesItem:
+    """What was done to files for a message of the user's, or by a subagent, at a turn's end.
+
+    `message_id` or `agent_id` says whose changes they are, `seconds` how long the turn took that
+    finished with them. `turn` is the key of its end.
+    """
+
+    key: str
+    counts: FileCounts
+    turn: str
+    message_id: MessageId | None = None
+    agent_id: AgentId | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UndoItem:
+    """The user took changes back, or, with `is_redo`, put back what was taken back."""
+
+    key: str
+    changes: ChangeSet
+    is_redo: bool = False
+    is_undone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +199,8 @@ class AgentMessageItem:
     """A message of a subagent to its parent, or of the app about it: question, report or note.
 
     `state` of a question: `new` until it is known whether it waits, `open`, then `closed`; of a
-    report: how the subagent ended. `question_id` is a question's.
+    report: how the subagent ended. `question_id` is a question's, `changes` are what the
+    subagent of a report did to files.
     """
 
     key: str
@@ -173,6 +210,7 @@ class AgentMessageItem:
     text: str
     state: str = ""
     question_id: str = ""
+    changes: FileCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +253,8 @@ Item = (
     | ApprovalItem
     | QuestionItem
     | TurnItem
+    | ChangesItem
+    | UndoItem
     | RetryItem
     | FailureItem
     | AgentMessageItem
@@ -352,5 +392,5 @@ def alike(waiting: Iterable[ApprovalItem], item: ApprovalItem) -> tuple[Approval
 
     What is always asked, whatever the rules, is only ever resolved by itself.
     """
-    tool = item.request.call.name
-    return tuple(one for one in waiting if one.request.call.name == tool and one.request.rules)
+    kind = item.request.kind
+    return tuple(one for one in waiting if one.request.kind == kind and one.request.rules)

@@ -18,7 +18,7 @@ from desktop_agent.gui.transcript.state.items import (
 # Read-only calls are grouped: there are many, and each says little.
 GROUPED_TOOLS = frozenset({"read", "glob", "grep", "web_fetch"})
 _GROUP_FROM = 3
-_NOTABLE_TURN_S = 30.0
+NOTABLE_TURN_S = 30.0
 WORKING_KEY = "working"
 EARLIER_KEY = "earlier"
 
@@ -83,8 +83,8 @@ def _is_hidden(item: Item, asked_calls: frozenset[str]) -> bool:
             return True
         case ToolItem(key=key):
             return key in asked_calls
-        case TurnItem(reason="finished", seconds=seconds):
-            return seconds < _NOTABLE_TURN_S
+        case TurnItem(reason="finished", seconds=seconds, has_changes=has_changes):
+            return has_changes or seconds < NOTABLE_TURN_S
         case AnswerItem(text=text) | ThinkingItem(text=text):
             return not text.strip()
         case _:

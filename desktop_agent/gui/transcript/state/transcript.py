@@ -8,18 +8,65 @@ from typing import Any
 
 from desktop_agent.core import events
 from desktop_agent.core.agents import ENDED, AgentInfo
-from desktop_agent.core.events import AgentEvent, Event
+from desktop_agent.core.changes import ChangeSet, SessionChanges
+from desktop_agent.core.events import (
+    AgentEvent,
+    Event,
+    MessageAdded,
+    PartDelta,
+    ToolEnded,
+    ToolOutput,
+)
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.kit.failure_log import attempt
 from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.state import items
-from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT, EventLog
+from desktop_agent.gui.transcript.state.changes import FileChanges
 from desktop_agent.gui.transcript.state.message_items import segment_key, segments, user_items
 
 _RETRY = "retry"
 # Refused because it is not possible now, which the bar above says: nothing failed.
 _BY_RULE = frozenset({"compact", "undo_compaction", "clear_context"})
+LIVE_OUTPUT_LIMIT = 20_000
+
+
+class EventLog:
+    """Events in order; deltas are joined, and dropped once the whole of it has come."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def add(self, event: Event) -> None:
+        last = self.events[-1] if self.events else None
+        match event, last:
+            case PartDelta(), PartDelta() if _is_same_part(event, last):
+                text = last.text + event.text
+                self.events[-1] = PartDelta(event.agent_id, event.message_id, event.kind, text)
+                return
+            case ToolOutput(), ToolOutput() if event.call_id == last.call_id:
+                text = (last.text + event.text)[-LIVE_OUTPUT_LIMIT:]
+                self.events[-1] = ToolOutput(event.agent_id, event.call_id, text)
+                return
+            case MessageAdded(), _:
+                self._drop_tail(PartDelta, "message_id", event.message.id)
+            case ToolEnded(), _:
+                self._drop_tail(ToolOutput, "call_id", event.result.call_id)
+            case _:
+                pass
+        self.events.append(event)
+
+    def _drop_tail(self, kind: type, field: str, wanted: str) -> None:
+        while (
+            self.events
+            and isinstance(self.events[-1], kind)
+            and getattr(self.events[-1], field) == wanted
+        ):
+            self.events.pop()
+
+
+def _is_same_part(one: PartDelta, other: PartDelta) -> bool:
+    return (one.message_id, one.kind) == (other.message_id, other.kind)
 
 
 class Transcript:
@@ -35,6 +82,7 @@ class Transcript:
         self._status: str = "idle"
         # The keys that the present event changed.
         self._changed: set[str] = set()
+        self._files = FileChanges(agent_id)
         self._clear()
         self._reducers: dict[type, Callable[[Any], None]] = {
             events.TurnStarted: self._on_turn_started,
@@ -59,6 +107,7 @@ class Transcript:
             events.ContextCleared: self._on_cleared,
             events.NoteDelivered: self._on_note,
             events.NoteReturned: self._on_note,
+            events.FilesChanged: lambda event: self._take_files(event.changes, is_own=True),
             events.CommandRefused: self._on_command_refused,
             events.EngineFailed: self._on_engine_failed,
         }
@@ -76,10 +125,12 @@ class Transcript:
         self._whole: set[str] = set()
         self._turn_started_at = 0.0
         self._log = EventLog()
+        self._files.clear()
 
     @classmethod
     def of_page(cls, page: AgentPage) -> Transcript:
         transcript = cls(page.agent_id)
+        transcript._files.is_main = page.agent_id == page.info.main_agent
         transcript.agent_names = {agent.id: agent.name for agent in page.agents}
         for event in page.events:
             transcript.apply(event)
@@ -133,10 +184,19 @@ class Transcript:
         if isinstance(event, events.AgentsChanged):
             self.agent_names = {agent.id: agent.name for agent in event.agents}
             self._follow(event.agents)
+        elif isinstance(event, events.FilesChanged) and event.agent_id != self.agent_id:
+            self._take_files(event.changes, is_own=False)
         elif getattr(event, "agent_id", None) == self.agent_id and type(event) in self._reducers:
             self._log.add(event)
             reducer = self._reducers[type(event)]
             attempt(type(event).__name__, lambda: reducer(event), lambda: None)
+        return frozenset(self._changed)
+
+    def know_changes(self, changes: SessionChanges) -> frozenset[str]:
+        """Take in what all agents of the session did to files; return as `apply` does."""
+        self._changed.clear()
+        if self._files.sets.learn(changes):
+            self._show_all_changes()
         return frozenset(self._changed)
 
     def prepend(self, earlier: Sequence[AgentEvent]) -> None:
@@ -169,6 +229,8 @@ class Transcript:
         item = items.turn_item(event, self._turn_started_at)
         self._turn_started_at = 0.0
         self._put(replace(item, is_current=self._status not in ENDED))
+        for group in self._files.end_turn(item.key):
+            self._show_line(group)
 
     def _close_open_items(self, state: items.ToolState) -> None:
         """Close whatever the end of a turn leaves open."""
@@ -228,6 +290,46 @@ class Transcript:
     def _put_failure(self, where: str, text: str) -> None:
         self._put(items.FailureItem(f"failure/{where}/{text}", where, text))
 
+    # -- changes of files ----------------------------------------------------------------
+
+    def _take_files(self, made: ChangeSet, *, is_own: bool) -> None:
+        group = self._files.take(made)
+        if made.kind == "undo":
+            if is_own:
+                self._put(items.UndoItem(made.id, made))
+            self._show_all_changes()
+            return
+        if is_own and (call := self._tool(made.call_id)):
+            self._put(self._files.shown(call))
+        self._show_line(group)
+
+    def _show_all_changes(self) -> None:
+        for item in list(self._items.values()):
+            if (shown := self._files.shown(item)) is not item:
+                self._put(shown)
+        for group in self._files.ended:
+            self._show_line(group)
+
+    def _show_line(self, group: str) -> None:
+        """Put the line of a group where it belongs: after the last turn in which it grew."""
+        turn = self._items.get(self._files.turn_of(group))
+        line = self._files.line(group, turn) if isinstance(turn, items.TurnItem) else None
+        if line is None or not isinstance(turn, items.TurnItem):
+            return
+        old = self._items.get(line.key)
+        if old == line:
+            return
+        if isinstance(old, items.ChangesItem) and old.turn != turn.key:
+            self._order.remove(old.key)
+            self._drop(old.key)
+            before = self._items.get(old.turn)
+            if isinstance(before, items.TurnItem):
+                self._put(replace(before, has_changes=False))
+        at = None if line.key in self._items else self._order.index(turn.key) + 1
+        self._put(line, at=at)
+        if not turn.has_changes:
+            self._put(replace(turn, has_changes=True))
+
     # -- messages and calls --------------------------------------------------------------
 
     def _on_message_started(self, event: events.MessageStarted) -> None:
@@ -254,7 +356,8 @@ class Transcript:
         message = event.message
         self._put(*items.passed(self._open.values()))
         if message.role == "user":
-            said = user_items(message, self._items.get)
+            said = [self._files.shown(one) for one in user_items(message, self._items.get)]
+            self._files.begin_message(message.id)
             # A question that is known to wait already is open from the beginning.
             waiting = {
                 one.key: one for one in items.followed(said, self._agents) if one.state == "open"

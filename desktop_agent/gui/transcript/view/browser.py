@@ -21,8 +21,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollBar, QTextBrowser, QToolTip, QWidget
 
+from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.tooltips import plain_tip
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
 from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import (

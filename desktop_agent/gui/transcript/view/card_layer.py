@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from time import perf_counter
 
-from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.kit.failure_log import attempt
-from desktop_agent.gui.kit.widgets import has_focus_in, single_timer
+from desktop_agent.gui.kit.widgets import has_focus_in, single_timer, ticker
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.card import Card, CardHost
 from desktop_agent.gui.transcript.cards.factory import CardFactory
@@ -51,9 +51,7 @@ class CardLayer(QObject):
         self._tab_order: list[str] = []
         self._to_make: list[Row] = []
         self._making = single_timer(self, _PAUSE_MS, self._make_some)
-        self._seconds = QTimer(self)
-        self._seconds.setInterval(_SECOND_MS)
-        self._seconds.timeout.connect(self._on_second)
+        self._seconds = ticker(self, _SECOND_MS, self._on_second)
         self._pulse.ticked.connect(self._spin)
 
     def clear(self) -> None:

@@ -10,7 +10,15 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from desktop_agent.gui.kit.safe_text import hard_wrapped, terminal_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, PrimaryButton, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    PrimaryButton,
+    TextButton,
+    TextLabel,
+    column,
+    named,
+    row,
+)
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.document.markdown import safe_link
 
@@ -30,8 +38,7 @@ def ask_to_open(
     if not address:
         return None
     dialog = _dialog(parent, "linkDialog", translate("Transcript", "Open this link?"))
-    host = TextLabel(host_of(url), "h3", dialog)
-    host.setObjectName("linkHost")
+    host = TextLabel(host_of(url), "h3", dialog, name="linkHost")
     whole = TextLabel(hard_wrapped(with_marks(address[:_LONGEST_ADDRESS])), "mono", dialog)
     whole.setObjectName("linkAddress")
     whole.setWordWrap(True)
@@ -41,9 +48,8 @@ def ask_to_open(
     opener.clicked.connect(lambda: (dialog.accept(), agreed(address)))
     copy = TextButton(theme, translate("Transcript", "Copy address"))
     copy.clicked.connect(lambda: (QGuiApplication.clipboard().setText(address), dialog.reject()))
-    cancel = GhostButton(theme, translate("Transcript", "Cancel"))
+    cancel = GhostButton(theme, translate("Transcript", "Cancel"), clicked=dialog.reject)
     cancel.setDefault(True)
-    cancel.clicked.connect(dialog.reject)
     layout = QVBoxLayout(dialog)
     layout.setContentsMargins(20, 20, 20, 16)
     layout.setSpacing(12)
@@ -74,19 +80,15 @@ def show_text(theme: Theme, title: str, text: str, parent: QWidget) -> QDialog:
     view.set_whole(terminal_text(text))
     copy = TextButton(theme, translate("Transcript", "Copy"), "copy")
     copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
-    close = PrimaryButton(theme, translate("Transcript", "Close"))
-    close.clicked.connect(dialog.accept)
-    layout = QVBoxLayout(dialog)
-    layout.addWidget(view)
-    layout.addLayout(row(copy, None, close))
+    close = PrimaryButton(theme, translate("Transcript", "Close"), clicked=dialog.accept)
+    column(view, row(copy, None, close), spacing=-1, edges=None, within=dialog)
     dialog.resize(900, 640)
     dialog.open()
     return dialog
 
 
 def _dialog(parent: QWidget, name: str, title: str) -> QDialog:
-    dialog = QDialog(parent)
-    dialog.setObjectName(name)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog = named(QDialog(parent), name)
     dialog.setWindowTitle(title)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     return dialog

@@ -7,11 +7,12 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.events import AgentEvent, Event
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton, single_timer
+from desktop_agent.gui.kit.widgets import TextButton, column, single_timer
 from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.card import CardHost, Clocks
@@ -68,17 +69,14 @@ class TranscriptView(CardHost):
         self._scrolling = Scrolling(self.browser, self.page)
         self._window = VisibleRows(self.page, self.cards, self._scrolling)
         self._finder = Finder(self.browser, theme)
-        self._jump = TextButton(theme, "", "arrow-down", self)
-        self._jump.setObjectName("jumpToLatest")
+        self._jump = TextButton(theme, "", "arrow-down", self, name="jumpToLatest")
         self._jump.set_text(self.tr("Jump to latest"))
         self._jump.hide()
         self._hover = HoverBar(theme, self.browser, self.page, self.edit_requested.emit)
         self._hold = single_timer(self, _HOLD_MS, self._show_held)
         self._placing = single_timer(self, 0, self._place)
         self._resize = single_timer(self, _RESIZE_MS, self._lay_out_again)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.browser)
+        column(self.browser, spacing=-1, within=self)
         self._connect()
         self.page.clear()
 
@@ -110,6 +108,12 @@ class TranscriptView(CardHost):
             self._sync()
         self._place()
         self._after_events()
+
+    def know_changes(self, changes: SessionChanges) -> None:
+        """Show what all agents of the session did to files, and what of it is undone."""
+        if self.transcript.know_changes(changes):
+            self._sync()
+            self._place()
 
     def prepend(self, events: Sequence[AgentEvent], first_seq: int) -> None:
         """Take in older messages; what the user looks at stays where it is."""

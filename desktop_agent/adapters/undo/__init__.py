@@ -1,0 +1,1 @@
+"""The history of files, as the engine has it: a process of its own."""

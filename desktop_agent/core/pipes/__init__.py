@@ -1,0 +1,1 @@
+"""What goes over the pipes between the app and the processes that it starts."""

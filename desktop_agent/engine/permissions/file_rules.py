@@ -1,0 +1,141 @@
+"""Rules about files: what a pattern covers, and which files deny rules keep from commands.
+
+A deny rule means the files, however they are reached: by a name of another case, through a link,
+and where the sandbox holds by a command that runs in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from glob import escape
+from pathlib import PurePath
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.tool import ToolError
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.permissions.protected_files import folded
+
+_HIDING, _KEEPING = frozenset({"read"}), frozenset({"write", "edit"})
+_GLOB = re.compile(r"[*?\[]")
+_MOST_ENTRIES = 200_000
+# Each is a mount of its own.
+_MOST_FOUND = 100
+
+
+def allows(pattern: str, path: str, root: str) -> bool:
+    """Whether an allow rule's pattern covers a resolved path."""
+    return _matches(path, pattern, root)
+
+
+def refuses(pattern: str, paths: Sequence[str], root: str) -> bool:
+    """Whether a deny rule's pattern covers one of the names that a file goes by."""
+    patterns, top = _folded_patterns(pattern, root), folded(root)
+    return any(_matches(folded(path), one, top) for path in paths for one in patterns)
+
+
+def unreadable(rules: Sequence[Rule], workspace: Workspace) -> tuple[str, ...]:
+    """Return the files and folders that a command must not read; deny rules of this folder.
+
+    Raises ToolError where that can't be found out, or would be too many.
+    """
+    found = tuple(_found(rules, _HIDING, workspace.read_roots, workspace.root))
+    if len(found) > _MOST_FOUND:
+        raise ToolError(
+            f"the rules that refuse reading cover more than {_MOST_FOUND} files, which the sandbox "
+            "can't hide one by one. A rule for the folder that they lie in works."
+        )
+    return found
+
+
+def unwritable(rules: Sequence[Rule], workspace: Workspace) -> tuple[str, ...]:
+    """Return the files and folders that a command must not change; where they are many, the
+    folders that they lie in. Raises ToolError where that can't be found out.
+    """
+    found = dict.fromkeys(_found(rules, _KEEPING, workspace.write_roots, workspace.root))
+    while len(found) > _MOST_FOUND:
+        deepest = max(path.count("/") for path in found)
+        found = dict.fromkeys(
+            os.path.dirname(path) if path.count("/") == deepest else path  # noqa: PTH120
+            for path in found
+        )
+    return tuple(found)
+
+
+def _found(
+    rules: Sequence[Rule], tools: frozenset[str], roots: Sequence[str], root: str
+) -> Iterator[str]:
+    # A rule without a pattern is about the tool, not about files.
+    wanted = [rule.pattern for rule in rules if rule.tool in tools and rule.pattern]
+    if not wanted:
+        return
+    patterns = [one for pattern in wanted for one in _folded_patterns(pattern, root)]
+    top, room = folded(root), _MOST_ENTRIES
+    folders = list(dict.fromkeys(roots))
+    for folder in folders:
+        if _is_covered(folder, patterns, top, is_folder=True):
+            yield folder
+            continue
+        for entry in _entries(folder):
+            room -= 1
+            if room < 0:
+                raise ToolError("there are too many files to find those that a rule refuses.")
+            is_folder = entry.is_dir()
+            if _is_covered(entry.path, patterns, top, is_folder=is_folder):
+                yield os.path.realpath(entry.path)
+            elif is_folder and not entry.is_symlink() and _may_hold(entry.path, patterns, top):
+                folders.append(entry.path)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []  # a command can't read it either
+
+
+def _is_covered(path: str, patterns: Sequence[str], top: str, *, is_folder: bool) -> bool:
+    """Whether a pattern covers it, or all that may ever be in it."""
+    name = folded(path)
+    for pattern in patterns:
+        if _matches(name, pattern, top):
+            return True
+        if is_folder and pattern.endswith("*") and _matches(f"{name}/", pattern, top):
+            return True
+    return False
+
+
+def _may_hold(folder: str, patterns: Sequence[str], top: str) -> bool:
+    """Whether a pattern may cover something below: one that names a folder means that one."""
+    name = PurePath(folded(folder))
+    name = name.relative_to(top) if name.is_relative_to(top) else name
+    named = (PurePath(_plain(pattern)) for pattern in patterns)
+    return any(place.is_relative_to(name) or name.is_relative_to(place) for place in named)
+
+
+def _plain(pattern: str) -> str:
+    """Return the folder that a pattern names before its first wildcard; without one, all of it."""
+    found = _GLOB.search(pattern)
+    return pattern if found is None else pattern[: found.start()].rpartition("/")[0]
+
+
+def _matches(path: str, pattern: str, root: str) -> bool:
+    pure = PurePath(path)
+    if not pure.is_relative_to(root):
+        return fnmatchcase(path, pattern)
+    relative = pure.relative_to(root).as_posix()
+    return fnmatchcase(f"{relative}/" if path.endswith("/") else relative, pattern)
+
+
+def _folded_patterns(pattern: str, root: str) -> tuple[str, ...]:
+    """Return the pattern, and as what it means where the folders that it names are links."""
+    plain = _plain(pattern)
+    rest = pattern[len(plain) :]
+    real = os.path.realpath(os.path.join(root, plain))  # noqa: PTH118
+    if PurePath(real).is_relative_to(root):
+        real = os.path.relpath(real, root)
+    meant = f"{escape(real)}{rest}" if plain else pattern
+    return tuple(dict.fromkeys((folded(pattern), folded(meant))))

@@ -1,0 +1,237 @@
+"""The engine's commands about what agents changed in files."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from desktop_agent.core.changes import (
+    ChangeSet,
+    Choice,
+    SessionChanges,
+    UndoError,
+    UndoPlan,
+    UndoReport,
+    UndoScope,
+    UndoUsage,
+)
+from desktop_agent.core.events import EngineFailed, Event
+from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set_id, new_note_id
+from desktop_agent.core.messages import Display
+from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.origins import FilesUndone
+from desktop_agent.engine.base.ports import FileHistory, StoreError
+from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.sessions.registry import Sessions
+from desktop_agent.engine.undo.kept_calls import KeptCalls
+
+_log = logging.getLogger(__name__)
+
+_NONE = "What agents change in files is not kept here."
+_NOTHING = "Nothing was changed since that message."
+_NAMED = 50
+
+
+class ChangeCommands(ABC):
+    """A part of the Engine. Without `_history` nothing is kept. All of it raises UndoError."""
+
+    _history: FileHistory | None
+    _kept: KeptCalls
+    _sessions: Sessions
+    _shown: UndoPlan | None = None
+
+    @abstractmethod
+    def _check_thread(self) -> None:
+        """Raise when this is not the engine's thread."""
+
+    @abstractmethod
+    def _emit(self, event: Event) -> None:
+        """Tell the listener."""
+
+    async def session_changes(self, session_id: SessionId) -> SessionChanges:
+        """Return all that a session changed."""
+        return await self._keeper().changes(session_id, self._root(session_id))
+
+    async def change_diff(self, scope: UndoScope) -> Display:
+        """Return how a scope changed its path, as a DiffDisplay."""
+        return await self._keeper().diff(scope)
+
+    async def patch(self, session_id: SessionId) -> str:
+        """Return all that a session changed as one patch."""
+        return await self._keeper().patch(session_id, self._root(session_id))
+
+    async def plan_undo(self, scope: UndoScope) -> UndoPlan:
+        """Return what an undo would do now."""
+        keeper, root = self._keeper(), self._root(scope.session_id)
+        wanted = await self._with_known_message(keeper, scope, root)
+        if wanted is None:
+            return UndoPlan(scope)
+        plan = await keeper.plan(wanted, root)
+        self._shown = msgspec.structs.replace(plan, scope=scope)
+        return self._shown
+
+    async def undo(self, scope: UndoScope, choices: Mapping[str, Choice]) -> UndoReport:
+        """Take a scope back; what changed since goes by `choices`, and is kept without one.
+
+        The agents that had changed it are told once. Refused while a command runs there, and
+        when it would do something else than the plan of it that was shown last.
+        """
+        keeper, root = self._keeper(), self._root(scope.session_id)
+        wanted = await self._with_known_message(keeper, scope, root)
+        if wanted is None:
+            raise UndoError(_NOTHING)
+        session = self._sessions.session(scope.session_id)
+        now = time.time()
+        meta = ChangeSet(new_change_set_id(), "undo", session.info.main_agent, began=now)
+        shown, self._shown = self._shown, None
+        plan = shown if shown is not None and shown.scope == scope else None
+        report = await keeper.undo(wanted, choices, meta, plan, root)
+        changes = await keeper.changes(scope.session_id, root)
+        made = next((one for one in changes.sets if one.id == report.set_id), None)
+        if made is not None:
+            self._kept.tell(scope.session_id, made)
+            self._tell_of_undo(session, report, made, changes)
+        return report
+
+    async def undo_usage(self) -> tuple[UndoUsage, ...]:
+        """Return what is kept for each folder."""
+        return await self._keeper().usage()
+
+    async def empty_undo(self, folder: str) -> None:
+        """Forget all that is kept for a folder, or for all of them if it is empty."""
+        await self._keeper().empty(folder)
+
+    # -- inside --------------------------------------------------------------------------
+
+    def _new_kept(self, history: FileHistory | None) -> KeptCalls:
+        self._history = history
+        return KeptCalls(
+            history, self._last_message, lambda id_: self._sessions.session(id_), self._emit
+        )
+
+    def _last_message(self, session: Session) -> MessageId | None:
+        messages = self._sessions.agent(session.info.main_agent).user_messages
+        return messages[-1] if messages else None
+
+    def _recover_files(self) -> None:
+        """Finish an undo that was cut off when the app last ended."""
+        if self._history is not None and self._history.is_unfinished:
+            self._kept.spawn(self._recovered(self._history))
+
+    async def _recovered(self, keeper: FileHistory) -> None:
+        try:
+            reports = await keeper.recovered()
+        except UndoError as error:
+            self._emit(EngineFailed("undo", f"An undo that was cut off is not finished: {error}"))
+            return
+        for report in reports:
+            count = len(report.restored) + len(report.merged)
+            files = "1 file was" if count == 1 else f"{count:,} files were"
+            lost = f" Left as they are: {_listed(report.kept)}." if report.kept else ""
+            words = f"An undo that was cut off is finished: {files} put back.{lost}"
+            self._emit(EngineFailed("undo", words))
+
+    def _forget_changes(self, session_id: SessionId) -> None:
+        if self._history is not None:
+            self._kept.spawn(self._forgotten(self._history, session_id))
+
+    async def _forgotten(self, keeper: FileHistory, session_id: SessionId) -> None:
+        try:
+            await keeper.forget_session(session_id)
+        except UndoError as error:
+            words = f"What the session changed is still kept for an undo: {error}"
+            self._emit(EngineFailed("undo", words))
+
+    async def close_changes(self) -> None:
+        """Wait until all that ended is recorded, and let go of the history."""
+        await self._kept.close()
+        if self._history is not None:
+            await self._history.close()
+
+    def _keeper(self) -> FileHistory:
+        self._check_thread()
+        if self._history is None:
+            raise UndoError(_NONE)
+        return self._history
+
+    def _root(self, session_id: SessionId) -> str:
+        try:
+            return os.path.realpath(self._sessions.session(session_id).info.workspace.root)
+        except KeyError:
+            raise UndoError(f"There is no session {session_id}.") from None
+
+    async def _with_known_message(
+        self, keeper: FileHistory, scope: UndoScope, root: str
+    ) -> UndoScope | None:
+        """Return a scope that goes back to a message after which something was changed.
+
+        None where nothing was.
+        """
+        if scope.to_message is None:
+            return scope
+        changed = {one.message_id for one in (await keeper.changes(scope.session_id, root)).sets}
+        main = self._sessions.session(scope.session_id).info.main_agent
+        messages = self._sessions.agent(main).user_messages
+        if scope.to_message not in messages:
+            raise UndoError("There is no such message in this session.")
+        since = messages[messages.index(scope.to_message) :]
+        first = next((one for one in since if one in changed), None)
+        return None if first is None else msgspec.structs.replace(scope, to_message=first)
+
+    def _tell_of_undo(
+        self, session: Session, report: UndoReport, made: ChangeSet, changes: SessionChanges
+    ) -> None:
+        text = _note_text(report, is_redo=_is_redo(made, changes))
+        told: set[AgentId] = set()
+        for agent_id in _authors(made.undoes, changes):
+            agent = self._sessions.agent(agent_id)
+            if agent.end is not None:
+                agent = self._sessions.agent(session.info.main_agent)
+            if agent.id not in told:
+                told.add(agent.id)
+                note = Note(new_note_id(), text, "notice", sender="app", origin=FilesUndone())
+                try:
+                    agent.inbox.put(msgspec.structs.replace(note, created_at=time.time()))
+                except StoreError as error:  # the disk says so elsewhere; the files are back
+                    _log.warning("an agent was not told of an undo: %s", error)
+
+
+def _authors(undone: Iterable[str], changes: SessionChanges) -> list[AgentId]:
+    """Return whose changes these sets hold, also where they are undos themselves."""
+    by_id = {one.id: one for one in changes.sets}
+    authors: dict[AgentId, None] = {}
+    waiting, seen = list(undone), set[str]()
+    while waiting:
+        one = by_id.get(waiting.pop())
+        if one is None or one.id in seen:
+            continue
+        seen.add(one.id)
+        if one.kind == "undo":
+            waiting.extend(one.undoes)
+        elif one.agent_id:
+            authors[one.agent_id] = None
+    return list(authors)
+
+
+def _is_redo(made: ChangeSet, changes: SessionChanges) -> bool:
+    undos = {one.id for one in changes.sets if one.kind == "undo"}
+    return bool(made.undoes) and all(one in undos for one in made.undoes)
+
+
+def _note_text(report: UndoReport, *, is_redo: bool) -> str:
+    names = [*(one.path for one in report.restored), *report.merged]
+    what = "redone changes to files that were undone" if is_redo else "undone changes to files"
+    text = f"The user has {what}: {_listed(names)}. Read a file again before you change it."
+    if report.kept:
+        text += f" Left as they are: {_listed(report.kept)}."
+    return text
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED:,} more"

@@ -1,0 +1,43 @@
+"""Finding programs that the app runs itself, with all the rights of the person.
+
+An agent may write in a folder whose `bin` is on the PATH, such as an activated virtual
+environment's: what it puts there must not be taken for the program of that name.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import PurePath
+
+from desktop_agent.engine.workspace.containment import is_within
+
+_OF_PROJECTS = frozenset({"node_modules", "vendor", ".direnv"})
+
+
+def find_program(name: str, folders: Iterable[str] = ()) -> str:
+    """Return the path of a program that belongs to no project; nothing if there is none.
+
+    PATH is searched without what is relative, what lies in `folders`, and virtual environments.
+    """
+    for entry in os.environ.get("PATH", "").split(os.pathsep):
+        if not os.path.isabs(entry) or _is_of_project(entry):  # noqa: PTH117
+            continue
+        found = shutil.which(name, path=entry)
+        if found is None or not os.path.isabs(found):  # noqa: PTH117 - Windows looks here first
+            continue
+        real = PurePath(os.path.realpath(entry), os.path.basename(found))  # noqa: PTH119
+        places = (PurePath(found), real, PurePath(os.path.realpath(found)))
+        if not any(is_within(place, folder) for place in places for folder in folders):
+            return found
+    return ""
+
+
+def _is_of_project(entry: str) -> bool:
+    for path in dict.fromkeys((os.path.normpath(entry), os.path.realpath(entry))):
+        if _OF_PROJECTS.intersection(PurePath(path).parts):
+            return True
+        if os.path.lexists(os.path.join(os.path.dirname(path), "pyvenv.cfg")):  # noqa: PTH118, PTH120
+            return True
+    return False

@@ -1,0 +1,280 @@
+"""Looking at paths and changing them, so that no link is followed and nothing is half done.
+
+Paths are absolute and real when they are recorded. A link that stands on the way later was put
+there since, and is not followed: behind it there is nothing, and nothing can be put there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Generator, Iterable
+from typing import NamedTuple
+
+from desktop_agent.core.changes import FileState
+from desktop_agent.engine.workspace.safe_open import open_beneath
+from desktop_agent.file_history.packs import CHUNK, write_all
+
+ABSENT = FileState()
+OTHER = FileState("other")
+_IS_WINDOWS = os.name == "nt"
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_READ = os.O_RDONLY | _FLAGS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_FOLDER = os.O_RDONLY | _FLAGS | getattr(os, "O_DIRECTORY", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
+_ALL = 0o7777
+# Of the folder of a path: missing, a file, or behind a link.
+_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
+
+
+class Changed(Exception):
+    """A path is not as it has to be for what was to be done."""
+
+
+class Place(NamedTuple):
+    """A name in an open folder. On Windows `name` is the whole path and `folder` None."""
+
+    folder: int | None
+    name: bytes
+
+    def beside(self, name: bytes) -> bytes:
+        """Return how another name in the same folder is called."""
+        return name if self.folder is not None else os.path.join(os.path.dirname(self.name), name)  # noqa: PTH118, PTH120
+
+
+@contextlib.contextmanager
+def place_of(path: bytes) -> Generator[Place]:
+    """Hold the folder of a path open; raises OSError, also for a link on the way."""
+    if _IS_WINDOWS:
+        if os.path.realpath(os.path.dirname(path)) != os.path.dirname(path):  # noqa: PTH120
+            raise OSError(errno.ELOOP, "a link is on the way")
+        yield Place(None, path)
+        return
+    parent, _, name = path.rpartition(b"/")
+    root = os.open("/", _FOLDER)
+    try:
+        folder = open_beneath(root, os.fsdecode(parent.lstrip(b"/")) or ".", _FOLDER)
+    finally:
+        os.close(root)
+    try:
+        yield Place(folder, name)
+    finally:
+        os.close(folder)
+
+
+def state_of(path: bytes) -> FileState:
+    """Return what is at a path now, nothing if a link stands on the way; `other` can't be read."""
+    try:
+        with place_of(path) as place:
+            return _state_at(place)
+    except OSError as error:
+        return ABSENT if error.errno in _NOT_THERE else OTHER
+
+
+def read_link(path: bytes) -> bytes:
+    """Return the target of a link; raises OSError."""
+    with place_of(path) as place:
+        return os.fsencode(os.readlink(place.name, dir_fd=place.folder))
+
+
+@contextlib.contextmanager
+def opened(path: bytes) -> Generator[int]:
+    """Open a regular file for reading; raises OSError."""
+    with place_of(path) as place:
+        descriptor = os.open(place.name, _READ, dir_fd=place.folder)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def status_of(path: bytes) -> os.stat_result:
+    """Return the status of a path itself; raises OSError."""
+    with place_of(path) as place:
+        return os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+
+
+def names_in(path: bytes) -> set[bytes]:
+    """Return the names in a folder; raises OSError."""
+    with place_of(path) as place:
+        if place.folder is None:
+            return set(os.listdir(path))  # noqa: PTH208
+        folder = os.open(place.name, _FOLDER, dir_fd=place.folder)
+    try:
+        return {os.fsencode(name) for name in os.listdir(folder)}  # noqa: PTH208
+    finally:
+        os.close(folder)
+
+
+def same(one: FileState, two: FileState) -> bool:
+    """Whether two states are the same for certain."""
+    if one.kind != two.kind or one.kind == "other":
+        return False
+    if one.kind == "absent":
+        return True
+    if one.kind == "folder":
+        return one.mode == two.mode
+    is_same = bool(one.digest) and one.digest == two.digest
+    return is_same and (one.kind == "link" or one.mode == two.mode)
+
+
+# -- changing; each raises Changed, or OSError, and then the path is as it was
+
+
+def put_file(
+    path: bytes, expected: FileState, mode: int, content: Callable[[], Iterable[bytes]], token: str
+) -> None:
+    """Put a file with this mode and content where `expected` is."""
+    with place_of(path) as place:
+        temporary = place.beside(temporary_name(token))
+        descriptor = os.open(temporary, _NEW, 0o600, dir_fd=place.folder)
+        try:
+            with _closing(descriptor):
+                for chunk in content():
+                    write_all(descriptor, chunk)
+                _set_owner_and_mode(descriptor, place, mode)
+                os.fsync(descriptor)
+            _require(place, expected)
+            _replace(place, temporary, expected)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary, dir_fd=place.folder)
+
+
+def put_link(path: bytes, expected: FileState, target: bytes, token: str) -> None:
+    """Put a link where `expected` is."""
+    with place_of(path) as place:
+        temporary = place.beside(temporary_name(token))
+        os.symlink(target, temporary, dir_fd=place.folder)
+        try:
+            _require(place, expected)
+            _replace(place, temporary, expected)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary, dir_fd=place.folder)
+
+
+def put_folder(path: bytes, expected: FileState) -> None:
+    """Make a folder that its owner may use where `expected` is, a file or nothing."""
+    with place_of(path) as place:
+        _require(place, expected)
+        if expected.kind != "absent":
+            os.unlink(place.name, dir_fd=place.folder)
+        os.mkdir(place.name, 0o700, dir_fd=place.folder)
+
+
+def remove(path: bytes, expected: FileState) -> None:
+    """Remove a file, a link, or a folder that is empty."""
+    with place_of(path) as place:
+        _require(place, expected)
+        if expected.kind == "folder":
+            os.rmdir(place.name, dir_fd=place.folder)
+        else:
+            os.unlink(place.name, dir_fd=place.folder)
+
+
+def set_mode(path: bytes, mode: int) -> None:
+    """Change the mode of a file or folder."""
+    with place_of(path) as place:
+        if place.folder is None:
+            os.chmod(path, mode)  # noqa: PTH101
+            return
+        descriptor = os.open(place.name, _READ, dir_fd=place.folder)
+    try:
+        os.fchmod(descriptor, mode)
+    finally:
+        os.close(descriptor)
+
+
+def remove_temporary(path: bytes, token: str) -> None:
+    """Remove what a `put_…` of this path left when its process was killed."""
+    with contextlib.suppress(OSError), place_of(path) as place:
+        os.unlink(place.beside(temporary_name(token)), dir_fd=place.folder)
+
+
+def flush_folder(path: bytes) -> None:
+    """Flush the names in the folder of a path to the disk."""
+    with contextlib.suppress(OSError), place_of(path) as place:
+        if place.folder is not None:
+            os.fsync(place.folder)
+
+
+def temporary_name(token: str) -> bytes:
+    """Return the name of the file that is renamed when it is complete."""
+    return f".{token}.tmp".encode("ascii")
+
+
+# -- within
+
+
+def _state_at(place: Place) -> FileState:
+    try:
+        status = os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return ABSENT
+    mode = stat.S_IMODE(status.st_mode)
+    if stat.S_ISDIR(status.st_mode):
+        return FileState("folder", mode)
+    if stat.S_ISLNK(status.st_mode):
+        target = os.fsencode(os.readlink(place.name, dir_fd=place.folder))
+        return FileState("link", 0, len(target), hashlib.sha256(target).hexdigest())
+    if not stat.S_ISREG(status.st_mode):
+        return OTHER
+    descriptor = os.open(place.name, _READ, dir_fd=place.folder)
+    with _closing(descriptor):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return OTHER
+        digest, size = hashlib.sha256(), 0
+        while chunk := os.read(descriptor, CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+    return FileState("file", stat.S_IMODE(found.st_mode), size, digest.hexdigest())
+
+
+def _require(place: Place, expected: FileState) -> None:
+    if not same(_state_at(place), expected):
+        raise Changed
+
+
+def _replace(place: Place, temporary: bytes, expected: FileState) -> None:
+    """Give the temporary file its name; where nothing is expected, it replaces nothing."""
+    folder = place.folder
+    if expected.kind == "folder":
+        os.rmdir(place.name, dir_fd=folder)
+    if expected.kind in {"absent", "folder"} and not _IS_WINDOWS:
+        try:
+            os.link(
+                temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False
+            )
+            return
+        except FileExistsError:
+            raise Changed from None
+        except OSError:
+            # A file system without hard links: looked at once more, then renamed.
+            _require(place, ABSENT)
+    os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _set_owner_and_mode(descriptor: int, place: Place, mode: int) -> None:
+    if _IS_WINDOWS:
+        return
+    with contextlib.suppress(OSError):
+        old = os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+        mine = os.fstat(descriptor)
+        if (old.st_uid, old.st_gid) != (mine.st_uid, mine.st_gid):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+    os.fchmod(descriptor, mode & _ALL)
+
+
+@contextlib.contextmanager
+def _closing(descriptor: int) -> Generator[None]:
+    try:
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,410 @@
+"""One folder that commands may change: what was in it at the last look, and what differs now."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Collection, Generator, Iterator
+from contextlib import contextmanager
+
+from desktop_agent.engine.workspace.ignored_files import IGNORE_FILE_LENGTH, IgnoreRules
+from desktop_agent.file_history.history import History
+from desktop_agent.file_history.listing import (
+    CACHE_TAG,
+    IGNORE_FILE,
+    Listing,
+    entry_of,
+    flags,
+    is_cache,
+    is_same,
+    list_folder,
+    read_beginning,
+)
+from desktop_agent.file_history.reader import Reader, is_fresh, is_other, state_of
+from desktop_agent.file_history.values import Entry, PathChange
+from desktop_agent.file_history.watch import Watch
+
+_DIRECTORY = flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
+_SAVED_AT_ONCE = 2000
+# Of entries in one folder; beyond it folders are known by their names.
+_MOST = 300_000
+# A smaller folder is listed as quickly, whatever its file system tells of changes.
+_WATCHED_FROM = 5_000
+
+_Tree = dict[bytes, dict[bytes, Entry]]
+
+
+class _Gone(Exception):
+    """The folder is not there any more."""
+
+
+class TrackedFolder:
+    """What is known of a folder. All paths are relative to it, with slashes, the top is empty.
+
+    A file that was listed and not read yet is `unread`: what it held can't be put back when it
+    changes. An ignored folder is known by its name alone, and stays so; what was known before it
+    was ignored stays known, so that nothing gets out of sight by a line in `.gitignore`.
+    """
+
+    def __init__(self, root: bytes, history: History, own: Collection[bytes] = ()) -> None:
+        """`own` are absolute paths of the app's own folders, which are not looked into."""
+        self.root = root
+        self.is_listed = False
+        self.reader = Reader(history)
+        self._history = history
+        self._rules = IgnoreRules()
+        self._tree: _Tree = {}
+        self._unread: set[bytes] = set()
+        self._queue: deque[bytes] = deque()
+        # Read so soon after a change that the next one may not show: read again at each look.
+        self._fresh: set[bytes] = set()
+        self._changed: dict[bytes, Entry] = {}
+        self._removed: set[bytes] = set()
+        self._own = frozenset(own)
+        self._count = 0
+        self._watch: Watch | None = None
+        self._can_watch = True
+        # Whether all that changed since the last look is told by the watch.
+        self._is_watched = False
+        self._is_stored = self._load(history.index(root))
+
+    # -- what is known -------------------------------------------------------------------
+
+    def entry(self, path: bytes) -> Entry | None:
+        """Return what was at a path at the last look."""
+        folder, name = _split(path)
+        return self._tree.get(folder, {}).get(name)
+
+    def is_tracked(self, path: bytes) -> bool:
+        """Whether the folder of this path is known by more than its name."""
+        return _split(path)[0] in self._tree
+
+    def is_unread(self, path: bytes) -> bool:
+        """Whether a path was listed and its content is not known."""
+        return path in self._unread
+
+    def holds(self, path: bytes) -> bool:
+        """Whether an undo could bring back a path, with all that is below it."""
+        entry = self.entry(path)
+        waiting = [(path, entry)] if entry is not None else []
+        while waiting:
+            here, known = waiting.pop()
+            if not known.is_held or here in self._unread:
+                return False
+            if known.kind == "folder":
+                if os.path.lexists(self.absolute(_join(here, b".git"))):
+                    return False  # a repository is not kept
+                below = self._tree.get(here, {}).items()
+                waiting += [(_join(here, name), inner) for name, inner in below]
+        return entry is not None
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether there is something to read yet."""
+        return bool(self._queue)
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many entries are known with what they hold, and how many there are."""
+        return self._count - len(self._unread), self._count
+
+    def relative(self, path: bytes) -> bytes | None:
+        """Return a real absolute path as one below this folder, None if it is not below."""
+        prefix = self.root.rstrip(b"/") + b"/"
+        return path[len(prefix) :] if path.startswith(prefix) else None
+
+    def absolute(self, path: bytes) -> bytes:
+        """Return the whole path."""
+        return self.root.rstrip(b"/") + b"/" + path if path else self.root
+
+    # -- looking -------------------------------------------------------------------------
+
+    def look(
+        self, until: float, busy: Collection[bytes] = (), *, is_outside: bool = False
+    ) -> list[PathChange]:
+        """Bring what is known up to date; return what differs, folders before what is in them.
+
+        What is not read `until` then (time.monotonic) is unread. Paths that are `busy` stay as
+        they are known. With `is_outside` what was unread before has no change. The first look at
+        a folder of which nothing was stored only lists it: there is nothing that could differ.
+        """
+        is_first = not self.is_listed and not self._is_stored
+        try:
+            with self._open() as (root, device):
+                return list(self._differences(root, device, until, busy, is_first, is_outside))
+        except _Gone:
+            return []  # as with a disk: nothing is known of it
+        finally:
+            self.is_listed = True
+            self.save()
+
+    def read_some(self, until: float) -> None:
+        """Read what is unread, for a while; what changed since it was listed waits for a look."""
+        try:
+            with self._open() as (root, device):
+                while self._queue and time.monotonic() < until:
+                    self._read_listed(root, device, self._queue.popleft())
+        except _Gone:
+            self._queue.clear()
+        if len(self._changed) >= _SAVED_AT_ONCE or not self._queue:
+            self.save()
+
+    def save(self) -> None:
+        """Write what is known to the history."""
+        if self._changed or self._removed:
+            removed = self._removed - self._changed.keys()
+            self._history.save_index(self.root, self._changed, removed)
+            self._changed, self._removed = {}, set()
+
+    def note(self, path: bytes, digest: str) -> None:
+        """Take what a file tool has put at a path; its new folders with it."""
+        parts = path.split(b"/")
+        for count in range(1, len(parts)):
+            folder = b"/".join(parts[:count])
+            known = self.entry(folder)
+            if known is not None and not known.is_held:
+                return  # known by its name alone
+            if folder not in self._tree:
+                self._put_now(folder, "")
+                self._tree[folder] = {}
+        self._put_now(path, digest)
+
+    def _put_now(self, path: bytes, digest: str) -> None:
+        try:
+            status = os.lstat(self.absolute(path))
+        except OSError:
+            return
+        found = entry_of(status, status.st_dev)
+        if digest:
+            found = found._replace(digest=digest, is_held=True)
+            self._fresh.add(path)
+        self._put(path, found)
+
+    # -- inside --------------------------------------------------------------------------
+
+    @contextmanager
+    def _open(self) -> Generator[tuple[int, int]]:
+        """Hold the folder open; yields its descriptor (-1 on Windows) and device."""
+        try:
+            device = os.stat(self.root).st_dev  # noqa: PTH116 - bytes
+            root = os.open(self.root, _DIRECTORY) if os.name != "nt" else -1
+        except OSError:
+            raise _Gone from None
+        try:
+            yield root, device
+        finally:
+            if root >= 0:
+                os.close(root)
+
+    def _load(self, index: dict[bytes, Entry]) -> bool:
+        if index:
+            self._tree[b""] = {}
+        for path, entry in index.items():
+            folder, name = _split(path)
+            self._tree.setdefault(folder, {})[name] = entry
+            self._count += 1
+            if entry.kind == "folder" and entry.is_held:
+                self._tree.setdefault(path, {})
+        return bool(index)
+
+    def _differences(
+        self,
+        root: int,
+        device: int,
+        until: float,
+        busy: Collection[bytes],
+        is_first: bool,
+        is_outside: bool,
+    ) -> Iterator[PathChange]:
+        for path, found in self._found(root, device):
+            if path in busy:
+                continue
+            old = self.entry(path)
+            if found is None:
+                yield from self._take_away(path, busy)
+                continue
+            if old is not None and old.kind == "folder" and found.kind != "folder":
+                yield from self._take_away(path, busy)
+                old = None
+            was_unread = path in self._unread or (old is not None and _is_unsure(old))
+            new = self._now(root, path, found, is_late=is_first or time.monotonic() > until)
+            if not is_first and is_other(old, new) and not (is_outside and was_unread):
+                yield PathChange(self.absolute(path), state_of(old), state_of(new))
+
+    def _found(self, root: int, device: int) -> Iterator[tuple[bytes, Entry | None]]:
+        """Yield each path that may differ, with what is there now."""
+        self._tree.setdefault(b"", {})
+        self._begin_watch()
+        changed = self._changed_folders()
+        is_full = changed is None
+        waiting = [b""] if changed is None else sorted(changed)
+        while waiting:
+            folder = waiting.pop()
+            self._add_watch(folder)
+            listing = list_folder(self.absolute(folder), device)
+            known = self._tree.get(folder, {})
+            if not listing.is_readable:
+                self._lose_sight(folder)
+                continue
+            self._note_rules(root, folder, listing, known)
+            yield from ((_join(folder, name), None) for name in known.keys() - listing.entries)
+            for name, found in listing.entries.items():
+                path, old = _join(folder, name), known.get(name)
+                if found.kind == "folder":
+                    found = self._as_folder(root, path, found, old)
+                    if found.is_held:
+                        if is_full or old is None or old.ino != found.ino or not old.is_held:
+                            waiting.append(path)
+                        self._tree.setdefault(path, {})
+                if old is None or not is_same(old, found) or self._is_doubtful(path, old, found):
+                    yield path, found
+
+    def _changed_folders(self) -> set[bytes] | None:
+        """Return the folders that have to be listed again; None for all of them."""
+        told = self._watch.changed() if self._watch is not None else None
+        was_watched, self._is_watched = self._is_watched, self._watch is not None
+        if told is None or not was_watched or self._count <= _WATCHED_FROM:
+            return None
+        told |= {_split(path)[0] for path in self._fresh}
+        return told & self._tree.keys()
+
+    def _begin_watch(self) -> None:
+        """Watch the folder from its first look on: nothing changes unseen after that."""
+        if self._watch is None and self._can_watch:
+            try:
+                self._watch = Watch()
+            except OSError:
+                self._can_watch = False
+
+    def _add_watch(self, folder: bytes) -> None:
+        if self._watch is not None:
+            try:
+                self._watch.add(self.absolute(folder), folder)
+            except OSError:  # the system has no more of them
+                self._can_watch = self._is_watched = False
+                self._watch.close()
+                self._watch = None
+
+    def look_closely(self) -> None:
+        """Have the next look list all: what is written through memory is not told of."""
+        self._is_watched = False
+
+    def close(self) -> None:
+        """Let go of the watch."""
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
+    def _is_doubtful(self, path: bytes, old: Entry, found: Entry) -> bool:
+        if found.kind == "folder":
+            return old.is_held != found.is_held or old.ino != found.ino
+        return path in self._fresh
+
+    def _as_folder(self, root: int, path: bytes, found: Entry, old: Entry | None) -> Entry:
+        """Return whether a folder is looked into: decided once, when it is first seen."""
+        known = old if old is not None and old.kind == "folder" else None
+        if known is not None and (known.is_held or known.ino == found.ino):
+            return found._replace(is_held=known.is_held)
+        if self._count > _MOST or self.absolute(path) in self._own:
+            return found._replace(is_held=False)
+        tag = _join(path, CACHE_TAG)
+        is_left_out = self._rules.is_ignored(os.fsdecode(path) + "/")
+        is_left_out = is_left_out or is_cache(root, self.absolute(tag), tag)
+        return found._replace(is_held=not is_left_out)
+
+    def _note_rules(
+        self, root: int, folder: bytes, listing: Listing, known: dict[bytes, Entry]
+    ) -> None:
+        prefix = os.fsdecode(folder) + "/" if folder else ""
+        found, old = listing.entries.get(IGNORE_FILE), known.get(IGNORE_FILE)
+        if found is None or found.kind != "file":
+            self._rules.drop(prefix)
+        elif prefix not in self._rules or old is None or not is_same(old, found):
+            path = _join(folder, IGNORE_FILE)
+            content = read_beginning(root, self.absolute(path), path, IGNORE_FILE_LENGTH)
+            self._rules.note(prefix, content)
+
+    def _now(self, root: int, path: bytes, found: Entry, *, is_late: bool) -> Entry:
+        """Take in what is at a path now, read unless that is too late; return it."""
+        self._fresh.discard(path)
+        self._unread.discard(path)
+        if found.kind in ("file", "link") and self.reader.is_kept(
+            found, lambda: self._rules.is_ignored(os.fsdecode(path))
+        ):
+            if is_late:
+                self._unread.add(path)
+                self._queue.append(path)
+            else:
+                found = self.reader.read(root, self.absolute(path), path, found)
+                if is_fresh(found):
+                    self._fresh.add(path)
+        self._put(path, found)
+        return found
+
+    def _read_listed(self, root: int, device: int, path: bytes) -> None:
+        known = self.entry(path)
+        if known is None or path not in self._unread:
+            return
+        try:
+            found = entry_of(os.lstat(self.absolute(path)), device)
+        except OSError:
+            return
+        if is_same(known, found):
+            read = self.reader.read(root, self.absolute(path), path, found)
+            if is_same(known, read):
+                self._unread.discard(path)
+                self._put(path, read)
+                if is_fresh(read):
+                    self._fresh.add(path)
+
+    def _put(self, path: bytes, entry: Entry) -> None:
+        folder, name = _split(path)
+        names = self._tree.setdefault(folder, {})
+        self._count += name not in names
+        names[name] = entry
+        self._removed.discard(path)
+        # After a restart nobody knows that these have to be read again, but by this.
+        is_unsure = path in self._fresh or path in self._unread
+        self._changed[path] = entry._replace(mtime_ns=0) if is_unsure else entry
+
+    def _take_away(self, path: bytes, busy: Collection[bytes] = ()) -> Iterator[PathChange]:
+        """Forget a path and all below it; yield what was there, but for what is busy."""
+        folder, name = _split(path)
+        old = self._tree.get(folder, {}).pop(name, None)
+        waiting = [(path, old)] if old is not None else []
+        while waiting:
+            path, old = waiting.pop()
+            self._removed.add(path)
+            self._changed.pop(path, None)
+            self._unread.discard(path)
+            self._fresh.discard(path)
+            self._count -= 1
+            below = self._tree.pop(path, {}).items()
+            waiting += [(_join(path, inner), entry) for inner, entry in below]
+            if path not in busy:
+                yield PathChange(self.absolute(path), state_of(old), state_of(None))
+
+    def _lose_sight(self, folder: bytes) -> None:
+        """A folder that can't be listed any more is known by its name."""
+        for name in list(self._tree.get(folder, ())):
+            for _ in self._take_away(_join(folder, name)):
+                pass
+        known = self.entry(folder) if folder else None
+        if known is not None:
+            self._tree.pop(folder, None)
+            self._put(folder, known._replace(is_held=False))
+
+
+def _is_unsure(entry: Entry) -> bool:
+    """Whether an entry of the last run of the app was unread when that ended."""
+    return entry.kind in ("file", "link") and not entry.digest and entry.mtime_ns == 0
+
+
+def _split(path: bytes) -> tuple[bytes, bytes]:
+    folder, _, name = path.rpartition(b"/")
+    return folder, name
+
+
+def _join(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name

@@ -1,0 +1,44 @@
+"""Paths as text: relative to a root, readable, and each text stands for one path."""
+
+from __future__ import annotations
+
+import os
+import re
+
+# A backslash that would read like an escaped byte is escaped itself.
+_LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def shown(path: bytes, root: bytes) -> str:
+    """Return how a path is called: relative to the root where it lies within, else absolute."""
+    if is_below(path, root):
+        path = path[len(root.rstrip(b"/")) + 1 :]
+    if os.name == "nt":
+        path = path.replace(b"\\", b"/")
+    text = _LOOKS_ESCAPED.sub(rb"\\x5c", path).decode("utf-8", "surrogateescape")
+    return _CONTROL.sub(_escaped, text)
+
+
+def is_below(path: bytes, root: bytes) -> bool:
+    """Whether a path lies in the folder `root`."""
+    return path.startswith(root.rstrip(b"/\\") + os.sep.encode("ascii"))
+
+
+def is_git(path: bytes) -> bool:
+    """Whether a path is a repository's own, which is never touched."""
+    return b".git" in re.split(rb"[/\\]" if os.name == "nt" else b"/", path.lower())
+
+
+def parents(path: bytes) -> list[bytes]:
+    """Return the folders above a path, the nearest first."""
+    found: list[bytes] = []
+    while (above := os.path.dirname(path)) != path:  # noqa: PTH120 - bytes
+        found.append(above)
+        path = above
+    return found
+
+
+def _escaped(match: re.Match[str]) -> str:
+    raw = match[0].encode("utf-8", "surrogateescape")
+    return "".join(f"\\x{byte:02x}" for byte in raw)

@@ -1,0 +1,284 @@
+"""What an undo would do, path by path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from desktop_agent.core.changes import (
+    ChangeKind,
+    FileState,
+    PlannedFile,
+    Prospect,
+    UndoError,
+    UndoPlan,
+    UndoScope,
+)
+from desktop_agent.file_history import disk, names, timeline
+from desktop_agent.file_history.merge import LARGEST, Merged, Merger
+from desktop_agent.file_history.packs import Packs
+from desktop_agent.file_history.timeline import Row, Timeline
+from desktop_agent.file_history.values import Limits
+
+# One takes about two milliseconds, and its result is in memory until the undo is done.
+_MOST_MERGES = 1000
+_MOST_MERGED = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One path of a plan: what is there, what would be, and the changes that are taken back.
+
+    `merged` is what is offered beside keeping and restoring. A folder that can't be removed as
+    other files are in it is `already` what it will be, and `is_left`.
+    """
+
+    path: bytes
+    text: str
+    rows: tuple[Row, ...]
+    now: FileState
+    target: FileState
+    prospect: Prospect
+    why: str = ""
+    by: str = ""
+    merged: Merged | None = None
+    is_left: bool = False
+
+    @property
+    def kind(self) -> ChangeKind:
+        """What a restore does to the file."""
+        return kind_of(self.now, self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A plan with all that is needed to carry it out; `root` is the newest set's."""
+
+    plan: UndoPlan
+    items: tuple[Item, ...]
+    root: bytes
+
+
+def kind_of(before: FileState, after: FileState) -> ChangeKind:
+    """Return what turns one into the other."""
+    if before.kind == "absent":
+        return "created"
+    return "deleted" if after.kind == "absent" else "changed"
+
+
+class Planner:
+    """Makes plans from what is recorded and what is on the disk."""
+
+    def __init__(self, line: Timeline, packs: Packs, merger: Merger, limits: Limits) -> None:
+        self._timeline = line
+        self._packs = packs
+        self._merger = merger
+        self._limits = limits
+        self._merges = self._merged = 0
+
+    def plan(self, scope: UndoScope) -> Detail:
+        """Return what an undo of the scope would do now."""
+        self._merges = self._merged = 0
+        rows = self._timeline.of_scope(scope)
+        chosen = dict(timeline.selected(rows, scope))
+        root = _newest_root(chosen.values())
+        if scope.path:
+            chosen = {
+                path: found
+                for path, found in chosen.items()
+                if names.shown(path, root) == scope.path
+            }
+        items = [self._item(path, rows[path], found, root) for path, found in chosen.items()]
+        items = sorted(_with_folders(items), key=lambda item: item.path)
+        plan = UndoPlan(scope, _set_ids(chosen.values()), _planned(items), _blocked(items, root))
+        return Detail(plan, tuple(items), root)
+
+    def _item(self, path: bytes, rows: list[Row], chosen: list[Row], root: bytes) -> Item:
+        text = names.shown(path, root)
+        target = chosen[0].before
+        stretches = timeline.stretches(chosen)
+        now = disk.state_of(path)
+        item = Item(path, text, tuple(chosen), now, target, "already")
+        is_nothing = all(timeline.is_equal(before, after) for before, after in stretches)
+        if is_nothing or disk.same(now, target):
+            return item
+        if why := self._why_lost(path, now, target, stretches[-1][1]):
+            return replace(item, prospect="lost", why=why)
+        others = _others(rows, chosen)
+        is_ours = disk.same(now, stretches[-1][1])
+        ours = [row for row in chosen if row.kind != "outside"]
+        if is_ours and len(stretches) == 1 and not others and len(ours) == len(chosen):
+            return replace(item, prospect="restore")
+        return replace(
+            item,
+            prospect="conflict",
+            why=_why(others, chosen, now, stretches[-1][1], is_ours=is_ours),
+            by=others[-1].agent if others else "",
+            merged=self._merge(path, timeline.stretches(ours), now),
+        )
+
+    def _why_lost(self, path: bytes, now: FileState, target: FileState, after: FileState) -> str:
+        if names.is_git(path):
+            return "It belongs to git, whose files are left alone."
+        if not self._is_kept(target):
+            return "What was there was not kept."
+        if after.kind == "file" and not after.digest:
+            return "It was too large to be looked into, so it stays."
+        if now.kind == "other":
+            return "What is there now is no file that could be kept."
+        if now.kind == "file" and now.size > self._limits.largest:
+            return "What is there now is too large to be kept, so it stays."
+        if now.kind == "folder" and not after.is_held:
+            return "What is in the folder was not kept, so it stays."
+        return ""
+
+    def _is_kept(self, state: FileState) -> bool:
+        if state.kind in {"file", "link"}:
+            return state.is_held and self._packs.find(state.digest) is not None
+        return state.is_held and state.kind != "other"
+
+    def _merge(
+        self, path: bytes, stretches: list[tuple[FileState, FileState]], now: FileState
+    ) -> Merged | None:
+        is_enough = self._merges >= _MOST_MERGES or self._merged >= _MOST_MERGED
+        if not stretches or now.kind != "file" or now.size > LARGEST or is_enough:
+            return None
+        self._merges += 1
+        self._merged += now.size
+        try:
+            with disk.opened(path) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
+                current = file.read(LARGEST)
+            return self._merger.without(stretches, now, current)
+        except (OSError, UndoError):
+            return None
+
+
+def missing_folders(items: Iterable[Item], root: bytes) -> list[bytes]:
+    """Return the folders above what is to be written that no longer exist, the topmost first."""
+    items = tuple(items)
+    known = {item.path for item in items}
+    found: set[bytes] = set()
+    for item in items:
+        if item.target.kind == "absent":
+            continue
+        for above in names.parents(item.path):
+            is_out = names.is_below(item.path, root) and not names.is_below(above, root)
+            if above in found or above in known or is_out:
+                break
+            if disk.state_of(above).kind != "absent":
+                break
+            found.add(above)
+    return sorted(found)
+
+
+def _others(rows: list[Row], chosen: list[Row]) -> list[Row]:
+    """Return what else agents changed since the first of what is taken back, and is in force."""
+    own = {row.seq for row in chosen}
+    return [
+        row
+        for row in rows
+        if row.seq > chosen[0].seq
+        and row.seq not in own
+        and row.is_active
+        and row.kind in timeline.BY_AGENTS
+    ]
+
+
+def _why(
+    others: list[Row], chosen: list[Row], now: FileState, after: FileState, *, is_ours: bool
+) -> str:
+    if others:
+        other = others[-1]
+        if other.session != chosen[-1].session:
+            return "Another session changed it since."
+        if other.agent != chosen[-1].agent:
+            return "Another agent changed it since."
+        return "A later call changed it again."
+    if is_ours:
+        return "It was changed by something else in between."
+    if now.kind == "absent":
+        return "It was deleted since."
+    return "It was created since." if after.kind == "absent" else "It was changed since."
+
+
+def _with_folders(items: list[Item]) -> list[Item]:
+    """Look at what folders stand in the way of: they are only replaced when they are empty."""
+    by_path = {item.path: item for item in items}
+    for path in sorted(by_path, reverse=True):  # what is in a folder before the folder itself
+        item = by_path[path]
+        is_removed = item.now.kind == "folder" and item.target.kind != "folder"
+        if is_removed and item.prospect in {"restore", "conflict"} and _is_in_use(path, by_path):
+            by_path[path] = _left(item)
+    for path in sorted(by_path):  # a folder before what is in it
+        item = by_path[path]
+        is_put = item.prospect == "restore" and item.target.kind != "absent"
+        if is_put and _is_obstructed(path, by_path):
+            why = "Something else stands where its folder was."
+            by_path[path] = replace(item, prospect="conflict", why=why, merged=None)
+    return list(by_path.values())
+
+
+def _left(item: Item) -> Item:
+    why = "Other files are in it."
+    if item.target.kind == "absent":
+        return replace(item, prospect="already", why=why, is_left=True)
+    return replace(item, prospect="conflict", why=why, merged=None)
+
+
+def _is_in_use(path: bytes, items: Mapping[bytes, Item]) -> bool:
+    try:
+        inside = disk.names_in(path)
+    except OSError:
+        return True
+    return any(not _is_going(items.get(path + os.sep.encode() + name)) for name in inside)
+
+
+def _is_going(item: Item | None) -> bool:
+    return item is not None and item.prospect == "restore" and item.target.kind == "absent"
+
+
+def _is_obstructed(path: bytes, items: Mapping[bytes, Item]) -> bool:
+    for above in names.parents(path):
+        item = items.get(above)
+        if item is not None and item.prospect == "restore":
+            return item.target.kind != "folder"
+        kind = item.now.kind if item is not None else disk.state_of(above).kind
+        if kind != "absent":
+            return kind != "folder"
+    return False
+
+
+def _planned(items: list[Item]) -> tuple[PlannedFile, ...]:
+    return tuple(
+        PlannedFile(i.text, i.prospect, i.kind, i.why, i.by, i.merged is not None)
+        for i in listed(items)
+    )
+
+
+def listed(items: Iterable[Item]) -> list[Item]:
+    """Return what is shown: without the folders of which a file is shown as well."""
+    items = tuple(items)
+    implied = {above for item in items for above in names.parents(item.path)}
+    return [i for i in items if not (is_folder(i) and i.path in implied and i.prospect != "lost")]
+
+
+def is_folder(item: Item) -> bool:
+    """Whether it is about nothing but a folder."""
+    return {item.now.kind, item.target.kind} <= {"folder", "absent"}
+
+
+def _newest_root(chosen: Iterable[list[Row]]) -> bytes:
+    newest = max((rows[-1] for rows in chosen), key=lambda row: row.seq, default=None)
+    return b"" if newest is None else newest.root
+
+
+def _set_ids(chosen: Iterable[list[Row]]) -> tuple[str, ...]:
+    found = {row.seq: row.set_id for rows in chosen for row in rows}
+    return tuple(found[seq] for seq in sorted(found, reverse=True))
+
+
+def _blocked(items: list[Item], root: bytes) -> str:
+    if items and disk.state_of(root).kind != "folder":
+        return "The folder is not there any more, or a link stands in its place."
+    return ""

@@ -1,0 +1,142 @@
+"""What is shown of a history: a session's sets and files, and the contents for a diff."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from collections import defaultdict
+from collections.abc import Iterable
+
+from desktop_agent.core.changes import (
+    ChangedFile,
+    FileOverview,
+    FileState,
+    SessionChanges,
+    UndoError,
+    UndoScope,
+)
+from desktop_agent.core.ids import SessionId
+from desktop_agent.file_history import disk, names, timeline
+from desktop_agent.file_history.index import Index
+from desktop_agent.file_history.packs import Packs
+from desktop_agent.file_history.plan import kind_of
+from desktop_agent.file_history.recording import Lines, read_set
+from desktop_agent.file_history.timeline import Row, Timeline
+
+# Shown as text: more of a file is no diff that anybody reads.
+_LARGEST_SHOWN = 16 << 20
+
+
+class Reading:
+    """Reads what is recorded."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, packs: Packs, line: Timeline, index: Index
+    ) -> None:
+        self._connection = connection
+        self._packs = packs
+        self._timeline = line
+        self._index = index
+
+    def changes(self, session_id: SessionId, root: bytes, stopped: str) -> SessionChanges:
+        """Return all that a session changed."""
+        rows = self._timeline.of_scope(UndoScope(session_id))
+        sets = [
+            (seq, read_set(body))
+            for seq, body in self._connection.execute(
+                "SELECT seq, body FROM change_set WHERE session = ? ORDER BY seq", (session_id,)
+            )
+        ]
+        undone = self._undone(session_id, rows.values())
+        return SessionChanges(
+            sets=tuple(found for _, found in sets),
+            files=self._files(session_id, rows, root),
+            undone=tuple(found.id for seq, found in sets if seq in undone),
+            stopped=stopped,
+        )
+
+    def contents(self, scope: UndoScope) -> tuple[bytes | None, bytes | None]:
+        """Return what was at the path before the first and after the last change of the scope."""
+        rows = self._timeline.of_scope(scope)
+        chosen = dict(timeline.selected(rows, scope))
+        found = _at(chosen.values(), scope.path)
+        if not found:  # taken back by now: what it was is shown all the same
+            ours = ([row for row in of_path if _is_asked(row, scope)] for of_path in rows.values())
+            found = _at(ours, scope.path)
+        if not found:
+            raise UndoError("Nothing is known of changes to this file.")
+        return self._content(found[0].before), self._content(found[-1].after)
+
+    def _content(self, state: FileState) -> bytes | None:
+        if state.kind not in {"file", "link"}:
+            return None
+        if not state.is_held or state.size > _LARGEST_SHOWN:
+            raise UndoError("What was in the file is not kept, or too large to be shown.")
+        return b"".join(self._packs.read(state.digest))
+
+    def _files(
+        self, session_id: SessionId, rows: dict[bytes, list[Row]], root: bytes
+    ) -> tuple[FileOverview, ...]:
+        lines = Lines(self._packs)
+        scope = UndoScope(session_id)
+        chosen = dict(timeline.selected(rows, scope))
+        above = {parent for path in chosen for parent in names.parents(path)}
+        found: list[FileOverview] = []
+        for path in sorted(chosen):
+            before, after = chosen[path][0].before, chosen[path][-1].after
+            is_implied = path in above and {before.kind, after.kind} <= {"folder", "absent"}
+            if timeline.is_equal(before, after) or is_implied:
+                continue
+            added, removed = _lines(chosen[path], lines)
+            is_held = before.is_held and (after.is_held or bool(after.digest))
+            kind = kind_of(before, after)
+            file = ChangedFile(names.shown(path, root), kind, added, removed, is_held)
+            ids = tuple(row.set_id for row in chosen[path])
+            found.append(FileOverview(file, ids, is_changed_since=not self._is_as(path, after)))
+        return tuple(found)
+
+    def _is_as(self, path: bytes, state: FileState) -> bool:
+        """Whether a path is in a state now; a file that is as at the last look is not read."""
+        if state.kind == "file" and state.digest:
+            try:
+                status = disk.status_of(path)
+            except OSError:
+                return False
+            if status.st_size != state.size:
+                return False
+            if self._index.digest_of(path, status) == state.digest:
+                return stat.S_IMODE(status.st_mode) == state.mode
+        return disk.same(disk.state_of(path), state)
+
+    def _undone(self, session_id: SessionId, rows: Iterable[list[Row]]) -> set[int]:
+        """Return the sets of which something is taken back, and nothing is still to be."""
+        taken: set[int] = set()
+        open_paths: dict[int, set[bytes]] = defaultdict(set)
+        undos: set[int] = set()
+        for row in (row for of_path in rows for row in of_path):
+            if row.is_active:
+                open_paths[row.seq].add(row.path)
+                undos |= {row.seq} if row.targets else set()
+            else:
+                taken.add(row.seq)
+        for undo, path, target in self._timeline.left(session_id):
+            if undo in undos:
+                open_paths[target].discard(path)
+        return {seq for seq in taken if not open_paths[seq]}
+
+
+def _lines(rows: list[Row], lines: Lines) -> tuple[int, int]:
+    if len(rows) == 1:
+        return rows[0].added, rows[0].removed
+    return lines.changed(rows[0].before, rows[-1].after)
+
+
+def _is_asked(row: Row, scope: UndoScope) -> bool:
+    return row.session == scope.session_id if scope.to_message else timeline.in_scope(row, scope)
+
+
+def _at(chosen: Iterable[list[Row]], path: str) -> list[Row]:
+    for rows in chosen:
+        if rows and names.shown(rows[0].path, rows[-1].root) == path:
+            return rows
+    return []

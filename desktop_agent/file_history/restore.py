@@ -1,0 +1,145 @@
+"""Carrying an undo out: from what is expected at each path to what is to be there.
+
+The steps are on disk before the first of them is done, and each leaves a path as it was or as it
+is to be. So they can be done again after a crash: what is done is found to be, what is as expected
+is done, and anything else was changed by somebody and stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from desktop_agent.core.changes import FileState, UndoError
+from desktop_agent.file_history import disk
+
+_USABLE = 0o300
+_OPEN = 0o700
+Content = Callable[[str], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One path: what has to be there, and what is to be."""
+
+    path: bytes
+    expected: FileState
+    target: FileState
+
+
+class Restore:
+    """Does steps. `token` names the temporary files, `content` reads what is kept, by digest."""
+
+    def __init__(self, steps: Sequence[Step], token: str, content: Content) -> None:
+        self._steps = sorted(steps, key=lambda step: step.path)
+        self._token = token
+        self._content = content
+        self._done: set[bytes] = set()
+
+    def run(self) -> set[bytes]:
+        """Do all steps that can be done; returns the paths which are now as they are to be."""
+        deepest_first = self._steps[::-1]
+        self._each(self._open_folder, self._steps)
+        self._each(self._remove, deepest_first)
+        self._each(self._make_folder, self._steps)
+        self._each(self._put, self._steps)
+        self._each(self._close_folder, deepest_first)
+        for folder in {os.path.dirname(path): path for path in self._done}.values():  # noqa: PTH120
+            disk.flush_folder(folder)
+        return self._done
+
+    def clean(self) -> None:
+        """Remove the temporary files that a killed process left."""
+        for step in {os.path.dirname(s.path): s for s in self._steps}.values():  # noqa: PTH120
+            disk.remove_temporary(step.path, self._token)
+
+    def _each(self, do: Callable[[Step], bool], steps: Iterable[Step]) -> None:
+        for step in steps:
+            with contextlib.suppress(OSError, UndoError, disk.Changed):
+                if do(step):
+                    self._done.add(step.path)
+
+    # -- the passes over the steps; each tells whether the path is as it is to be
+
+    def _open_folder(self, step: Step) -> bool:
+        """Let things be changed in folders that forbid it, and will not or will be gone."""
+        if step.expected.kind != "folder" or not self._may_begin(step):
+            return False
+        if step.target.kind != "folder":
+            if step.expected.mode & _USABLE != _USABLE:
+                disk.set_mode(step.path, step.expected.mode | _OPEN)
+            return False
+        if step.target.mode & _USABLE == _USABLE:
+            disk.set_mode(step.path, step.target.mode)
+            return True
+        return False
+
+    def _remove(self, step: Step) -> bool:
+        if step.target.kind != "absent":
+            return False
+        now = disk.state_of(step.path)
+        if now.kind == "absent":
+            return True
+        if not _is_begun(step, now):
+            return False
+        try:
+            disk.remove(step.path, now)
+        except OSError:
+            if now.kind == "folder" and now.mode != step.expected.mode:
+                disk.set_mode(step.path, step.expected.mode)
+            raise
+        return True
+
+    def _make_folder(self, step: Step) -> bool:
+        if step.target.kind != "folder" or step.expected.kind == "folder":
+            return False
+        now = disk.state_of(step.path)
+        if now.kind != "folder" and _is_begun(step, now):
+            disk.put_folder(step.path, now)
+        return False
+
+    def _put(self, step: Step) -> bool:
+        target = step.target
+        if target.kind not in {"file", "link"}:
+            return False
+        now = disk.state_of(step.path)
+        if disk.same(now, target):
+            return True
+        if not _is_begun(step, now):
+            return False
+        content = functools.partial(self._content, target.digest)
+        if target.kind == "link":
+            disk.put_link(step.path, now, b"".join(content()), self._token)
+        elif now.kind == "file" and now.digest == target.digest:
+            disk.set_mode(step.path, target.mode)
+        else:
+            disk.put_file(step.path, now, target.mode, content, self._token)
+        return True
+
+    def _close_folder(self, step: Step) -> bool:
+        """Give folders their modes once nothing is changed in them any more."""
+        if step.target.kind != "folder" or step.path in self._done:
+            return False
+        now = disk.state_of(step.path)
+        if disk.same(now, step.target):
+            return True
+        if now.kind != "folder" or not (step.expected.kind != "folder" or _is_begun(step, now)):
+            return False
+        disk.set_mode(step.path, step.target.mode)
+        return True
+
+    def _may_begin(self, step: Step) -> bool:
+        return _is_begun(step, disk.state_of(step.path))
+
+
+def _is_begun(step: Step, now: FileState) -> bool:
+    """Whether a path is as expected, or as this undo left it half way."""
+    if disk.same(now, step.expected):
+        return True
+    kinds = {step.expected.kind, step.target.kind}
+    if now.kind == "absent":
+        return "folder" in kinds and "absent" not in kinds
+    return now.kind == step.expected.kind == "folder" and now.mode == step.expected.mode | _OPEN

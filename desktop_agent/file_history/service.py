@@ -1,0 +1,126 @@
+"""What the app may ask of the history of files: one method for each request."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.changes import (
+    ChangeSet,
+    Choice,
+    SessionChanges,
+    UndoError,
+    UndoPlan,
+    UndoReport,
+    UndoScope,
+)
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.core.pipes.file_capture import CallBegun, Captured
+from desktop_agent.engine.workspace.diffs import file_diff
+from desktop_agent.file_history.capture import Capture
+from desktop_agent.file_history.history import History
+
+# Of a patch of a whole session, in characters.
+_LONGEST_PATCH = 20_000_000
+
+
+class Service:
+    """Answers requests, one after the other. Methods raise UndoError, in words for a person.
+
+    `folder` is where the history is kept, in the app's data folder, which is not looked into.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._history = History(folder)
+        self._recovered = self._history.recover()
+        self.capture = Capture(self._history, (folder, folder.parent))
+        self._methods: dict[str, Callable[..., Any]] = {
+            "watch": self.capture.watch,
+            "begin": self._begin,
+            "end": self.capture.end,
+            "held": self.capture.held,
+            "recovered": self._take_recovered,
+            "changes": self._changes,
+            "diff": self._diff,
+            "patch": self._patch,
+            "plan": self._plan,
+            "undo": self._undo,
+            "usage": self._history.usage,
+            "empty": self._empty,
+            "forget_session": self._history.forget_session,
+        }
+
+    def answer(self, method: str, arguments: Mapping[str, Any]) -> Any:
+        """Carry out one request; raises UndoError, or whatever a defect raises."""
+        return self._methods[method](**arguments)
+
+    def collect(self) -> None:
+        """Delete what is too old or over the limits."""
+        self._history.collect(time.time())
+
+    def close(self) -> None:
+        """Record what runs now, as nobody will say how it ended, and let go of the files."""
+        try:
+            self.capture.end_all()
+        finally:
+            self._history.close()
+
+    def _begin(self, begun: Any) -> Captured:
+        return self.capture.begin(msgspec.convert(begun, CallBegun))
+
+    def _take_recovered(self) -> tuple[UndoReport, ...]:
+        recovered, self._recovered = self._recovered, ()
+        return recovered
+
+    def _changes(self, session_id: SessionId, root: str) -> SessionChanges:
+        found = self._history.changes(session_id, root)
+        return msgspec.structs.replace(found, stopped=found.stopped or self.capture.stopped)
+
+    def _diff(self, scope: Any) -> DiffDisplay:
+        wanted = msgspec.convert(scope, UndoScope)
+        return file_diff(wanted.path, *self._history.contents(wanted))
+
+    def _patch(self, session_id: SessionId, root: str) -> str:
+        """Return one patch of all that a session changed; what is no text is left out."""
+        patches: list[str] = []
+        room = _LONGEST_PATCH
+        for one in self._history.changes(session_id, root).files:
+            try:
+                scope = UndoScope(session_id, path=one.file.path)
+                patch = file_diff(one.file.path, *self._history.contents(scope)).patch
+            except UndoError:
+                continue
+            if patch.startswith("--- ") and len(patch) <= room:
+                patches.append(patch)
+                room -= len(patch)
+        return "".join(patches)
+
+    def _plan(self, scope: Any, root: str) -> UndoPlan:
+        plan = self._history.plan(msgspec.convert(scope, UndoScope))
+        return msgspec.structs.replace(plan, blocked=plan.blocked or self._blocked(root))
+
+    def _undo(
+        self, scope: Any, choices: Mapping[str, Choice], meta: Any, plan: Any, root: str
+    ) -> UndoReport:
+        if blocked := self._blocked(root):
+            raise UndoError(blocked)
+        wanted = msgspec.convert(scope, UndoScope)
+        shown = msgspec.convert(plan, UndoPlan | None)
+        self.capture.before_undo(wanted.session_id, root)
+        try:
+            return self._history.undo(wanted, choices, msgspec.convert(meta, ChangeSet), shown)
+        finally:
+            self.capture.after_undo()
+
+    def _blocked(self, root: str) -> str:
+        name = self.capture.running_in(root)
+        return f"{name} is running in this folder. Undo when it has ended." if name else ""
+
+    def _empty(self, folder: str) -> None:
+        self._history.empty(folder)
+        self.capture.forget_folders()

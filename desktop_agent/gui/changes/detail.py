@@ -1,0 +1,106 @@
+"""What was changed in one file: its diff, or why there is none to see."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.changes import UndoScope
+from desktop_agent.core.messages import DiffDisplay, Display
+from desktop_agent.gui.changes.rows import ChangeRow
+from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, TextLabel, column, row
+from desktop_agent.gui.transcript.cards.diff_view import DiffView
+
+# In characters of a patch: more is made into lines for nobody, and takes seconds.
+_MOST_SHOWN = 400_000
+_MOST_SAID = 200
+
+
+class ChangeDetail(QWidget):
+    """Signals:
+    undo_requested(ChangeRow), open_requested(ChangeRow)
+    """
+
+    undo_requested = Signal(object)
+    open_requested = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._row: ChangeRow | None = None
+        self._view: DiffView | None = None
+        self._shown: Display | None = None
+        self.setObjectName("changeDetail")
+        self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "strong", self)
+        self._path.setObjectName("changePath")
+        self._mark = TextLabel("", "warn", self, name="changeMark")
+        self._open = GhostButton(theme, self.tr("Open in editor"), "external-link", self)
+        self._open.setObjectName("openChanged")
+        self._open.clicked.connect(lambda: self.open_requested.emit(self._row))
+        self._undo = GhostButton(theme, self.tr("Undo…"), "undo-2", self)
+        self._undo.setObjectName("undoChanged")
+        self._undo.clicked.connect(lambda: self.undo_requested.emit(self._row))
+        self._words = TextLabel("", "muted", self, name="changeWords", wraps=True)
+        edge, gap = theme.space("l"), theme.space("s")
+        head = row((self._path, 1), self._mark, self._open, self._undo, spacing=gap)
+        head.setContentsMargins(edge, gap, edge, gap)
+        self._said = QWidget(self)
+        row(self._words, edges=(edge, gap, edge, edge), stretch=0, within=self._said)
+        self._column = column(head, self._said, None, within=self)
+
+    def show_row(self, shown: ChangeRow | None) -> None:
+        """Show a row's head; its diff follows, and until then the one of the same row stays."""
+        is_same = shown is not None and self._row is not None and shown.key == self._row.key
+        self._row = shown
+        self.setVisible(shown is not None)
+        if shown is None:
+            return
+        self._path.set_text(shown.title)
+        self._mark.setText(shown.mark)
+        self._mark.set_role("error" if shown.tone == "err" else "warn")
+        self._mark.setVisible(bool(shown.mark))
+        self._open.setVisible(bool(shown.path))
+        self._open.setEnabled(shown.kind != "deleted")
+        if not is_same:
+            self._drop_view()
+            self._say("" if shown.path else shown.detail)
+
+    def show_diff(self, scope: UndoScope, display: Display) -> None:
+        """Show the diff of a scope, if that is still the one that is looked at."""
+        if self._row is None or scope != self._row.scope:
+            return
+        patch = display.patch if isinstance(display, DiffDisplay) else ""
+        if not patch.startswith("--- "):
+            # What is too large or no text is told in a few words in the patch's place.
+            self.show_problem(patch[:_MOST_SAID] or self.tr("There is no text to compare."))
+            return
+        if display == self._shown:  # looked at again
+            return
+        self._drop_view()
+        is_cut = len(patch) > _MOST_SHOWN
+        patch = patch[:_MOST_SHOWN].rpartition("\n")[0] if is_cut else patch
+        self._say(self.tr("Only the beginning is shown: it is very long.") if is_cut else "")
+        path = self._row.title
+        view = DiffView(self._theme, DiffDisplay(path, patch, 0, 0), self)
+        self._view, self._shown = view, display
+        view.setObjectName("changeDiff")
+        self._column.insertWidget(2, view, 1_000)
+        view.show()
+
+    def show_problem(self, text: str) -> None:
+        """Say why there is no diff."""
+        self._drop_view()
+        self._say(with_marks(text))
+
+    def _say(self, text: str) -> None:
+        self._words.setText(text)
+        self._said.setVisible(bool(text))
+
+    def _drop_view(self) -> None:
+        if self._view is not None:
+            self._view.hide()
+            self._column.removeWidget(self._view)
+            self._view.deleteLater()
+        self._view = self._shown = None

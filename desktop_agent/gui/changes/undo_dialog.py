@@ -1,0 +1,223 @@
+"""What an undo would do, before it is done: what comes back, what is asked, what can't."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
+
+from desktop_agent.core.changes import Choice, PlannedFile, Prospect, UndoPlan
+from desktop_agent.gui.changes.rows import icon_of
+from desktop_agent.gui.kit.fitted_area import fit_dialog, plain_area
+from desktop_agent.gui.kit.lists.filter_delegate import PickRow
+from desktop_agent.gui.kit.lists.filter_list import FilterList
+from desktop_agent.gui.kit.lists.tab_row import TabRow
+from desktop_agent.gui.kit.safe_text import path_text, with_marks
+from desktop_agent.gui.kit.text import with_plural
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import (
+    Chip,
+    ElidedLabel,
+    GhostButton,
+    IconLabel,
+    PrimaryButton,
+    Separator,
+    TextLabel,
+    column,
+    row,
+)
+
+_WIDE, _HIGH = 52, 44  # in widths of the text size
+_SHOWN_ROWS = 7
+# Conflicts beyond these are decided together.
+_MOST_ASKED = 50
+_MOST_SAID = 60
+_CHOICES: tuple[Choice, ...] = ("keep", "restore", "merge")
+
+
+class UndoDialog(QDialog):
+    """`decided` starts the undo; closing it in any other way changes nothing.
+
+    `unheld` says in words what else can't come back.
+
+    Signals:
+        decided(dict): the choice for each path that is in conflict
+    """
+
+    decided = Signal(object)
+
+    def __init__(
+        self,
+        theme: Theme,
+        plan: UndoPlan,
+        title: str,
+        parent: QWidget | None = None,
+        *,
+        is_redo: bool = False,
+        unheld: Sequence[str] = (),
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._is_redo = is_redo
+        self._unheld = tuple(unheld)
+        self._asked: list[tuple[tuple[PlannedFile, ...], TabRow]] = []
+        self._files: dict[Prospect, list[PlannedFile]] = {}
+        for file in plan.files:
+            self._files.setdefault(file.prospect, []).append(file)
+        self.setObjectName("undoDialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(path_text(title))
+        head = TextLabel(path_text(title), "h3", self, wraps=True)
+        about = self.tr("Nothing else in this folder is touched, and Redo brings it all back.")
+        if is_redo:
+            about = self.tr("Nothing else in this folder is touched.")
+        content = QWidget()
+        self._groups = column(spacing=theme.space("s"), within=content)
+        self._fill()
+        self._groups.addStretch(1)
+        gap, edge = theme.space("s"), theme.space("l")
+        words = TextLabel(about, "muted", self, wraps=True)
+        parts = (head, words, theme.space("s"), (plain_area(content), 1))
+        layout = column(*parts, spacing=gap, edges=edge, within=self)
+        self._add_foot(layout)
+        self._show_counts()
+        fit_dialog(self, theme, _WIDE, _HIGH)
+        self._take.setFocus()
+
+    @property
+    def choices(self) -> dict[str, Choice]:
+        """What is chosen for each path in conflict."""
+        return {
+            file.path: _possible(file, tabs.current)
+            for files, tabs in self._asked
+            for file in files
+        }
+
+    # -- construction ------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        restored = self.tr("Will be put back") if self._is_redo else self.tr("Will be restored")
+        conflicts = self._files.get("conflict", ())
+        self._add_list("restore", restored, "undo-2", "ok")
+        if conflicts:
+            words = self.tr("Changed since, your choice")
+            self._add_head(words, "circle-question-mark", "warn", len(conflicts))
+            for file in conflicts[:_MOST_ASKED]:
+                self._ask((file,), path_text(file.path), _since_text(file))
+            if rest := conflicts[_MOST_ASKED:]:
+                words = self.tr("{n} more file(s)").format(n=f"{len(rest):,}")
+                self._ask(tuple(rest), with_plural(words, len(rest)), "")
+        lost = self.tr("Can’t come back")
+        self._add_list("lost", lost, "circle-slash", "err")
+        if self._unheld and "lost" not in self._files:
+            self._add_head(lost, "circle-slash", "err", 0)
+        for words in self._unheld:
+            label = TextLabel(with_marks(words), "muted", wraps=True, name="undoUnheld")
+            self._groups.addLayout(row(24, (label, 1)))
+
+    def _add_head(self, words: str, icon: str, token: str, count: int) -> None:
+        if self._groups.count():
+            self._groups.addWidget(Separator())
+        title = TextLabel(words, "strong")
+        line = row(IconLabel(self._theme, icon, token), title)
+        if count:
+            title.setAccessibleName(f"{words}: {count:,}")
+            line.addWidget(Chip(f"{count:,}"))
+        line.addStretch(1)
+        self._groups.addLayout(line)
+
+    def _add_list(self, prospect: Prospect, words: str, icon: str, token: str) -> None:
+        files = self._files.get(prospect, ())
+        if not files:
+            return
+        self._add_head(words, icon, token, len(files))
+        shown = FilterList(self._theme, f"{words}: {len(files):,}")
+        shown.setObjectName(f"undo_{prospect}")
+        shown.setUniformItemSizes(True)
+        # To be read, not to be picked from.
+        shown.setSelectionMode(FilterList.SelectionMode.NoSelection)
+        shown.show_rows(tuple(self._row(file) for file in files))
+        shown.setFixedHeight(shown.height_for(_SHOWN_ROWS))
+        self._groups.addWidget(shown)
+
+    def _row(self, file: PlannedFile) -> PickRow:
+        words = with_marks(file.why)
+        if file.prospect == "restore":
+            words = {
+                "created": self.tr("comes back"),
+                "changed": self.tr("as it was before"),
+                "deleted": self.tr("is removed: it is new"),
+            }[file.kind]
+        path = path_text(file.path)
+        tip = f"{path}\n{words}"
+        return PickRow(file.path, path, icon=icon_of(file.kind), tag=words[:_MOST_SAID], tip=tip)
+
+    def _ask(self, files: tuple[PlannedFile, ...], path: str, since: str) -> None:
+        titles = {
+            "keep": self.tr("Keep mine"),
+            "restore": self.tr("Restore"),
+            "merge": self.tr("Merge"),
+        }
+        can_merge = any(file.can_merge for file in files)
+        tabs = [(one, titles[one]) for one in _CHOICES if one != "merge" or can_merge]
+        asked = TabRow(self._theme, path, "undoChoice", tabs)
+        for button in asked.buttons.values():
+            button.setAccessibleDescription(path)
+        asked.chosen.connect(self._show_counts)
+        self._asked.append((files, asked))
+        name = ElidedLabel(path)
+        words = column(name, spacing=1)
+        if since:
+            words.addWidget(TextLabel(since, "warn", wraps=True))
+        self._groups.addLayout(row(24, (words, 1), asked))
+
+    def _add_foot(self, layout: QVBoxLayout) -> None:
+        theme = self._theme
+        self._words = TextLabel("", "muted", self, name="undoSummary", wraps=True)
+        leave = GhostButton(theme, self.tr("Cancel"), "", self, name="leaveUndo")
+        leave.setAutoDefault(False)
+        leave.clicked.connect(self.reject)
+        icon = "redo-2" if self._is_redo else "undo-2"
+        self._take = PrimaryButton(theme, "", icon, self, name="takeUndo")
+        self._take.setDefault(True)
+        self._take.clicked.connect(self._on_taken)
+        layout.addLayout(row((self._words, 1), leave, self._take))
+
+    # -- what is chosen ----------------------------------------------------------------------
+
+    def _show_counts(self) -> None:
+        chosen = list(self.choices.values())
+        kept, lost = chosen.count("keep"), len(self._files.get("lost", ()))
+        count = len(self._files.get("restore", ())) + len(chosen) - kept
+        words = self.tr("Redo {n} file(s)") if self._is_redo else self.tr("Undo {n} file(s)")
+        self._take.set_text(with_plural(words.format(n=f"{count:,}"), count))
+        self._take.setEnabled(count > 0)
+        said = [(self.tr("{n} file(s) left alone"), kept)]
+        said += [(self.tr("{n} can’t come back"), lost)]
+        told = [with_plural(one.format(n=f"{n:,}"), n) for one, n in said if n]
+        self._words.setText(", ".join(told) + "." if told else "")
+
+    def _on_taken(self) -> None:
+        self.decided.emit(self.choices)
+        self.accept()
+
+
+def _possible(file: PlannedFile, choice: str) -> Choice:
+    """Return the choice for a file; what can't be merged is kept."""
+    found: Choice = next(one for one in _CHOICES if one == choice)
+    return "keep" if found == "merge" and not file.can_merge else found
+
+
+def _since_text(file: PlannedFile) -> str:
+    return with_marks(file.why or file.by)
+
+
+def needs_asking(plan: UndoPlan) -> bool:
+    """Whether somebody has to look before it is done."""
+    return any(file.prospect in ("conflict", "lost") for file in plan.files)
+
+
+def can_do(plan: UndoPlan) -> bool:
+    """Whether there is anything to be done, or to be said."""
+    return any(file.prospect != "already" for file in plan.files)

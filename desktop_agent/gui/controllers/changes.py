@@ -1,0 +1,333 @@
+"""Changes of files in the window: what is known of them, their page, undo and redo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+from desktop_agent.core.changes import (
+    Choice,
+    SessionChanges,
+    UndoError,
+    UndoPlan,
+    UndoReport,
+    UndoScope,
+)
+from desktop_agent.core.events import Event, FilesChanged
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.controllers.full_pages import FullPages
+from desktop_agent.gui.frame.notice_bar import Notice
+from desktop_agent.gui.kit.links import open_path
+from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.text import with_plural
+from desktop_agent.gui.state.change_sets import MOST_UNHELD
+from desktop_agent.gui.state.session_state import NOTHING, AgentPage, Facet
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.changes.page import ChangesPage
+    from desktop_agent.gui.changes.rows import ChangeRow, Named
+    from desktop_agent.gui.transcript.view.view import TranscriptView
+
+_NOTICE = "changes"
+_REDO, _UNDO = "redo_changes", "undo_changes"
+# A busy agent changes files many times a second; each look goes through all of the session.
+_REST_MS = 400
+_NEWS_MS = 20_000
+
+
+class ChangesController(Controller):
+    """Signals:
+    changed(Facet): what is known of the changes of the session that is shown
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, parts: WindowParts, full: FullPages) -> None:
+        super().__init__(parts)
+        self._full = full
+        self._page: ChangesPage | None = None
+        self._is_looking = self._is_outdated = self._is_over = False
+        self._asked: UndoScope | None = None
+        # What the notice's button takes back: an undo, or an undo of it.
+        self._last: UndoScope | None = None
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
+        self._rest.timeout.connect(self.look)
+        self._news = QTimer(self, singleShot=True, interval=_NEWS_MS)
+        self._news.timeout.connect(lambda: self._frame.notices.remove(_NOTICE))
+        parts.bridge.received.connect(self._on_received)
+        self._session.shown.connect(self._on_session)
+        self._pages.page_made.connect(self._on_page_made)
+        self._frame.notices.acted.connect(self._act)
+        self._frame.header.changes_button.clicked.connect(self.open)
+
+    # -- what is known -----------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Ask what the session has changed; at most one question at a time."""
+        info = self._session.info
+        if info is None:
+            return
+        if self._is_looking:
+            self._is_outdated = True
+        else:
+            self._is_looking = True
+            self._queries.run(self._look(info.id), "looking at changes")
+
+    def stop(self) -> None:
+        """Ask nothing any more: the window closes."""
+        self._is_over = True
+        self._rest.stop()
+
+    async def _look(self, session_id: SessionId) -> None:
+        try:
+            changes = await self._queries.changes.session_changes(session_id)
+        except UndoError as error:
+            # What was known stays.
+            changes = replace(self._known.changes_of(session_id), stopped=str(error))
+        finally:
+            self._is_looking = False
+        facet = self._known.know_changes(session_id, changes)
+        self._pages.know_changes(session_id, changes)
+        self._show(facet)
+        if self._is_outdated:
+            self._is_outdated = False
+            self._rest.start()
+
+    def _show(self, facet: Facet = NOTHING) -> None:
+        known, session_id = self._known.changes, self._known.session_id
+        self._frame.header.set_changes(len(known.files))
+        is_shown = self._full.is_shown(self._page)
+        if self._page is not None and is_shown and session_id is not None:
+            self._page.show_changes(known, session_id, self._named(known))
+        if facet:
+            self.changed.emit(facet)
+
+    def _named(self, known: SessionChanges) -> Named:
+        from desktop_agent.gui.changes.rows import Named
+        from desktop_agent.gui.transcript.state.items import UserItem
+
+        view = self._pages.page(self._known.main_agent)
+        ids = {one.message_id for one in known.sets if one.message_id is not None}
+        said = {one: view.transcript.item(one) for one in ids} if view is not None else {}
+        words = {one: item.text for one, item in said.items() if isinstance(item, UserItem)}
+        return Named({agent.id: agent.name for agent in self._known.agents}, words)
+
+    def _on_received(self, batch: Sequence[Event]) -> None:
+        mine = self._session.current
+        changed = (event for event in batch if isinstance(event, FilesChanged))
+        is_mine = any(self._known.owner(event) == mine for event in changed)
+        if is_mine and not (self._rest.isActive() or self._is_over):
+            self._rest.start()
+
+    def _on_session(self, page: AgentPage) -> None:
+        self._say("")
+        self._last = None
+        self._show(Facet.CHANGES)
+        # Who keeps the changes is not woken for a session in which there are none.
+        has_any = any(isinstance(event, FilesChanged) for event in page.events)
+        if has_any or len(page.agents) > 1 or page.first_seq > 1:
+            self.look()
+
+    def _on_page_made(self, view: TranscriptView, agent_id: str) -> None:
+        view.undo_requested.connect(self.request)
+        view.redo_requested.connect(self.request_redo)
+        view.changes_requested.connect(self.open)
+        if self._known.session_of(AgentId(agent_id)) == self._known.session_id:
+            view.know_changes(self._known.changes)
+
+    # -- the page ----------------------------------------------------------------------------
+
+    def open(self) -> None:
+        if self._known.session_id is None:
+            return
+        page = self._page or self._make_page()
+        self._full.show(page)
+        self._show()
+        page.enter()
+        self.look()
+
+    def _make_page(self) -> ChangesPage:
+        from desktop_agent.gui.changes.page import ChangesPage  # nobody waits for it at the start
+
+        self._page = page = ChangesPage(self._theme, self._frame.stack)
+        self._full.add(page)
+        page.left.connect(self._full.leave)
+        page.returned.connect(self.look)
+        page.pointed.connect(self._ask_diff)
+        page.undo_requested.connect(self._on_undo_requested)
+        page.open_requested.connect(self._open_file)
+        page.patch_requested.connect(self._copy_patch)
+        page.folder_requested.connect(self._open_folder)
+        return page
+
+    def _ask_diff(self, row: ChangeRow) -> None:
+        """Ask for the diff of the row that is looked at; those passed over are left out."""
+        is_under_way, self._asked = self._asked is not None, row.scope
+        if not is_under_way:
+            self._queries.run(self._find_diff(), "a diff")
+
+    async def _find_diff(self) -> None:
+        while (scope := self._asked) is not None:
+            try:
+                display = await self._queries.changes.change_diff(scope)
+                if self._page is not None:
+                    self._page.detail.show_diff(scope, display)
+            except UndoError as error:
+                if self._page is not None and scope == self._asked:
+                    self._page.detail.show_problem(str(error))
+            except BaseException:
+                self._asked = None
+                raise
+            if scope == self._asked:
+                self._asked = None
+
+    def _open_file(self, row: ChangeRow) -> None:
+        # What looks like a line number at the end is part of a name here.
+        if not open_path(f"{row.path}:1", self._session.workspace):
+            text = self.tr("That file is not there any more, or not in this session's folders.")
+            self._frame.notices.hint(text)
+
+    def _open_folder(self) -> None:
+        if self._session.workspace is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(self._session.workspace.root))
+
+    def _copy_patch(self) -> None:
+        session_id = self._known.session_id
+        if session_id is not None:
+            self._queries.run(self._copy(session_id), "the patch")
+
+    async def _copy(self, session_id: SessionId) -> None:
+        try:
+            patch = await self._queries.changes.patch(session_id)
+        except UndoError as error:
+            self._say(str(error), "error")
+            return
+        QGuiApplication.clipboard().setText(patch)
+        lines = patch.count("\n")
+        self._frame.notices.hint(with_plural(self.tr("Copied: {n} line(s)").format(n=lines), lines))
+
+    # -- undo --------------------------------------------------------------------------------
+
+    def undo_agent(self, agent_id: str) -> None:
+        """Take back all that one agent did, once it was looked at."""
+        if self._known.session_id is not None:
+            self.request(UndoScope(self._known.session_id, agent_id=AgentId(agent_id)))
+
+    def undo_all(self) -> None:
+        self._on_undo_requested(None)
+
+    def _on_undo_requested(self, row: ChangeRow | None) -> None:
+        session_id = self._known.session_id
+        if row is not None:
+            self.request(row.scope)
+        elif session_id is not None:
+            self.request(UndoScope(session_id))
+
+    def request(self, scope: UndoScope) -> None:
+        """Show what an undo would do, and do it when the user agrees."""
+        self._queries.run(self._plan(scope), "planning an undo")
+
+    def request_redo(self, scope: UndoScope, is_seen: bool) -> None:
+        """Put back what was taken back; at once if it `is_seen` what that is."""
+        plan = self._plan(scope, is_redo=True, is_seen=is_seen)
+        self._queries.run(plan, "planning a redo")
+
+    async def _plan(
+        self, scope: UndoScope, *, is_redo: bool = False, is_seen: bool = False
+    ) -> None:
+        from desktop_agent.gui.changes.undo_dialog import UndoDialog, can_do, needs_asking
+
+        try:
+            plan = await self._queries.changes.plan_undo(scope)
+        except UndoError as error:
+            self._say(str(error), "error")
+            return
+        if plan.blocked:
+            self._say(plan.blocked, "warn")
+        elif not can_do(plan):
+            self._say(self.tr("There is nothing to undo: the files are as they were before."))
+        elif is_seen and not needs_asking(plan):
+            await self._undo(scope, {}, is_redo=is_redo)
+        else:
+            dialog = UndoDialog(
+                self._theme,
+                plan,
+                self._title(plan, is_redo),
+                self._frame.window(),
+                is_redo=is_redo,
+                unheld=self._unheld(plan),
+            )
+            dialog.decided.connect(partial(self._decide, scope, is_redo))
+            dialog.open()
+
+    def _unheld(self, plan: UndoPlan) -> tuple[str, ...]:
+        """Return what can't come back of the sets of a plan beside the files that it names."""
+        wanted = set(plan.sets)
+        sets = (one for one in self._known.changes.sets if one.id in wanted)
+        words = dict.fromkeys(said for one in sets for said in one.unheld)
+        return tuple(words)[:MOST_UNHELD]
+
+    def _title(self, plan: UndoPlan, is_redo: bool) -> str:
+        scope = plan.scope
+        if is_redo:
+            return self.tr("Put back what was taken back?")
+        if scope.path:
+            return self.tr("Undo the changes to {path}?").format(path=scope.path)
+        if scope.agent_id is not None:
+            info = self._known.agent(scope.agent_id)
+            name = info.name if info is not None else scope.agent_id
+            return self.tr("Undo what {name} changed?").format(name=name)
+        if scope.message_id is not None:
+            return self.tr("Undo what was changed for this message?")
+        if scope.call_id or scope.set_id:
+            return self.tr("Undo these changes?")
+        return self.tr("Undo all changes?")
+
+    def _decide(self, scope: UndoScope, is_redo: bool, choices: Mapping[str, Choice]) -> None:
+        self._queries.run(self._undo(scope, choices, is_redo=is_redo), "an undo")
+
+    async def _undo(
+        self, scope: UndoScope, choices: Mapping[str, Choice], *, is_redo: bool
+    ) -> None:
+        try:
+            report = await self._queries.changes.undo(scope, choices)
+        except UndoError as error:
+            self._say(str(error), "error")
+            return
+        action = ""
+        if report.set_id and scope.session_id == self._known.session_id:
+            self._last = UndoScope(scope.session_id, set_id=report.set_id)
+            action = _UNDO if is_redo else _REDO
+        self._say(self._told(report, is_redo), action=action)
+        self.look()
+
+    def _told(self, report: UndoReport, is_redo: bool) -> str:
+        restored = self.tr("{n} file(s) put back") if is_redo else self.tr("{n} file(s) restored")
+        parts = [
+            (restored, len(report.restored)),
+            (self.tr("{n} merged"), len(report.merged)),
+            (self.tr("{n} left as you have it"), len(report.kept)),
+            (self.tr("{n} can’t come back"), len(report.lost)),
+        ]
+        said = [with_plural(words.format(n=f"{n:,}"), n) for words, n in parts if n]
+        return ", ".join(said) + "." if said else self.tr("Nothing was changed.")
+
+    def _act(self, action: str) -> None:
+        if action in (_REDO, _UNDO) and self._last is not None:
+            self.request_redo(self._last, is_seen=True)
+
+    def _say(self, text: str, tone: str = "info", action: str = "") -> None:
+        self._news.stop()
+        if not text:
+            self._frame.notices.remove(_NOTICE)
+            return
+        title = {_REDO: self.tr("Redo"), _UNDO: self.tr("Undo")}.get(action, "")
+        self._frame.notices.put(_NOTICE, Notice(with_marks(text), tone, action, title))
+        if tone == "info":
+            self._news.start()

@@ -1,0 +1,186 @@
+"""`desktop-agent undo` and `redo`: what a session changed, taken back without a window."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
+
+import msgspec
+
+from desktop_agent import paths
+from desktop_agent.adapters.files.file_lock import StoreLocked
+from desktop_agent.compose import RUNS_FOLDER, compose
+from desktop_agent.core.changes import (
+    Choice,
+    PlannedFile,
+    SessionChanges,
+    UndoError,
+    UndoPlan,
+    UndoReport,
+    UndoScope,
+)
+from desktop_agent.core.ids import AgentId, MessageId, SessionId
+from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.engine.engine import Engine
+from desktop_agent.headless.arguments import Parser, UsageError, session_id
+from desktop_agent.headless.output import one_line, visible
+
+_USAGE = 2
+_LINE = 1000
+
+
+def main(command: Literal["undo", "redo"], argv: Sequence[str]) -> int:
+    """Undo or redo with the arguments behind the command; return the exit code."""
+    try:
+        given = make_parser(command).parse_args(argv)
+    except UsageError as error:
+        print(f"desktop-agent {command}: {error}. See --help.", file=sys.stderr)
+        return _USAGE
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of another encoding must not end it.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        return asyncio.run(_run(command, given))
+    except (StoreLocked, StoreError, UndoError, OSError) as error:
+        print(f"desktop-agent {command}: {one_line(str(error), _LINE)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def make_parser(command: Literal["undo", "redo"]) -> Parser:
+    """Return the options of `undo` or `redo`; the man page is written from them."""
+    what = "Take back what agents changed in files." if command == "undo" else "Undo the last undo."
+    parser = Parser(
+        prog=f"desktop-agent {command}",
+        description=what,
+        epilog="Exit codes: 0 done, 1 failed or something that changed since was kept, 2 wrong "
+        "usage.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("session", metavar="SESSION", type=session_id, help="the id of a session")
+    if command == "undo":
+        scope = parser.add_mutually_exclusive_group()
+        of = scope.add_argument
+        of("--message", metavar="ID", help="what was changed during this message (default: the "
+           "last message that changed files)")  # fmt: skip
+        of("--call", metavar="ID", help="what this tool call changed")
+        of("--agent", metavar="ID", help="what this agent changed")
+        of("--to", metavar="MESSAGE", help="as the files were right before it was sent")
+    add("--list", action="store_true", help="only say what would be done")
+    add(
+        "--conflicts",
+        choices=("keep", "restore", "merge"),
+        default="keep",
+        help="what becomes of files that changed since: keep them as they are (default), restore "
+        "them in spite of it, or merge where that works",
+    )
+    add("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+async def _run(command: str, given: argparse.Namespace) -> int:
+    session = SessionId(given.session)
+    data_dir = paths.data_dir()
+    apart = data_dir / RUNS_FOLDER / f"{session}.db"
+    backend = await compose(
+        lambda _: None,
+        data_dir=data_dir,
+        config_dir=paths.config_dir(),
+        store_path=apart if apart.exists() else None,
+        is_warmed=False,
+        is_machine_sandbox=True,  # no command runs
+    )
+    try:
+        engine = backend.engine
+        scope = await _scope(engine, command, session, given)
+        plan = await engine.plan_undo(scope)
+        if not plan.files:
+            raise UndoError("there is nothing to take back.")
+        choices = _choices(plan, given.conflicts)
+        if given.list:
+            return _show(session, _as_planned(plan, choices), given, 0)
+        report = await engine.undo(scope, choices)
+        return _show(session, _as_done(report), given, 1 if report.kept else 0)
+    finally:
+        await backend.close()
+
+
+async def _scope(
+    engine: Engine, command: str, session: SessionId, given: argparse.Namespace
+) -> UndoScope:
+    if command == "redo":
+        return UndoScope(session, set_id=_last_undo(await engine.session_changes(session)))
+    if given.message:
+        return UndoScope(session, message_id=MessageId(given.message))
+    if given.call:
+        return UndoScope(session, call_id=given.call)
+    if given.agent:
+        return UndoScope(session, agent_id=AgentId(given.agent))
+    if given.to:
+        return UndoScope(session, to_message=MessageId(given.to))
+    return _last_message(session, await engine.session_changes(session))
+
+
+def _last_undo(changes: SessionChanges) -> str:
+    for one in reversed(changes.sets):
+        if one.kind == "undo" and one.id not in changes.undone:
+            return one.id
+    raise UndoError("nothing in this session was undone.")
+
+
+def _last_message(session: SessionId, changes: SessionChanges) -> UndoScope:
+    for one in reversed(changes.sets):
+        if one.kind in {"tool", "command"} and one.id not in changes.undone:
+            if one.message_id is None:
+                return UndoScope(session, set_id=one.id)
+            return UndoScope(session, message_id=one.message_id)
+    raise UndoError("this session changed no files, or all of it is undone.")
+
+
+def _choices(plan: UndoPlan, wanted: Choice) -> dict[str, Choice]:
+    return {
+        one.path: "keep" if wanted == "merge" and not one.can_merge else wanted
+        for one in plan.files
+        if one.prospect == "conflict"
+    }
+
+
+def _as_planned(plan: UndoPlan, choices: Mapping[str, Choice]) -> dict[str, Any]:
+    by_choice: dict[str, list[PlannedFile]] = {"keep": [], "restore": [], "merge": [], "lost": []}
+    for one in plan.files:
+        if one.prospect != "already":
+            by_choice[choices.get(one.path, one.prospect)].append(one)
+    return {
+        "restored": [{"path": one.path, "kind": one.kind} for one in by_choice["restore"]],
+        "kept": [one.path for one in by_choice["keep"]],
+        "merged": [one.path for one in by_choice["merge"]],
+        "lost": [one.path for one in by_choice["lost"]],
+    }
+
+
+def _as_done(report: UndoReport) -> dict[str, Any]:
+    return {
+        "restored": [{"path": one.path, "kind": one.kind} for one in report.restored],
+        "kept": list(report.kept),
+        "merged": list(report.merged),
+        "lost": list(report.lost),
+    }
+
+
+def _show(session: SessionId, result: dict[str, Any], given: argparse.Namespace, code: int) -> int:
+    if given.json:
+        sys.stdout.write(msgspec.json.encode({"session": session, **result}).decode() + "\n")
+        return code
+    verbs = cast(list[dict[str, str]], result["restored"])
+    lines = [f"{one['kind']}  {one['path']}" for one in verbs]
+    lines += [f"merged   {path}" for path in result["merged"]]
+    lines += [f"kept     {path}  (changed since)" for path in result["kept"]]
+    lines += [f"lost     {path}  (what was there was not kept)" for path in result["lost"]]
+    for line in lines or ["All of it is as it was already."]:
+        sys.stdout.write(visible(line.replace("\n", " ")) + "\n")
+    return code

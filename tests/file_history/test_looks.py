@@ -1,0 +1,294 @@
+"""Looks at a folder before and after commands find every change, watched or not."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.changes import ChangeSet, UndoScope
+from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set_id
+from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite
+from desktop_agent.file_history import folder as folder_module
+from desktop_agent.file_history.capture import Capture
+from desktop_agent.file_history.history import History, Limits
+
+S = SessionId("s")
+M = MessageId("m")
+
+
+class Place:
+    """A folder, and calls that change it."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = base / "work"
+        self.root.mkdir()
+        self.history = History(base / "data" / "undo")
+        self.capture = Capture(self.history, [base / "data"])
+
+    def begin(self, call: str = "c", *, kind: str = "command", write: FileWrite | None = None):
+        changes = ChangeSet(new_change_set_id(), kind, AgentId("a"), call, M, began=time.time())
+        folders = (str(self.root),) if write is None else ()
+        begun = CallBegun(changes, S, str(self.root), folders, write, label=call)
+        return changes.id, self.capture.begin(begun)
+
+    def changed(self, captured: Captured) -> list[tuple[str, str]]:
+        """Path and kind of all that was recorded, but for what happened outside of calls."""
+        sets = [one.changes for one in captured.recorded if one.changes.kind != "outside"]
+        return [(file.path, file.kind) for one in sets for file in one.files]
+
+    def undo(self) -> None:
+        meta = ChangeSet("", "undo", AgentId("a"), began=time.time())
+        self.capture.before_undo(S, str(self.root))
+        self.history.undo(UndoScope(S, message_id=M), {}, meta)
+        self.capture.after_undo()
+
+    def close(self) -> None:
+        self.capture.end_all()
+        self.history.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["listed", "watched"])
+def any_place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Place]:
+    if request.param == "watched":
+        if sys.platform != "linux":
+            pytest.skip("needs inotify")
+        monkeypatch.setattr(folder_module, "_WATCHED_FROM", -1)
+    made = Place(tmp_path)
+    yield made
+    made.close()
+
+
+def state_of(root: Path) -> dict[str, tuple[int, bytes]]:
+    """Mode and content of everything in a folder."""
+    found: dict[str, tuple[int, bytes]] = {}
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink():
+            found[str(path)] = (0, os.fsencode(path.readlink()))
+        else:
+            content = path.read_bytes() if path.is_file() else b""
+            found[str(path)] = (path.lstat().st_mode, content)
+    return found
+
+
+def change_something(root: Path, chance: random.Random) -> None:
+    folders = [root, *(p for p in root.rglob("*") if p.is_dir() and not p.is_symlink())]
+    files = [p for p in root.rglob("*") if p.is_symlink() or p.is_file()]
+    name = chance.choice(folders) / f"n{chance.randrange(12)}"
+    is_free = not name.exists() and not name.is_symlink()
+    match chance.randrange(9):
+        case 0 | 1 if is_free:
+            name.write_text(f"new {chance.random()}\n")
+        case 2 if is_free:
+            name.mkdir()
+        case 3 if files:
+            one = chance.choice(files)
+            if not one.is_symlink():
+                one.write_text(f"changed {chance.random()}\n")
+        case 4 if files:
+            chance.choice(files).unlink()
+        case 5 if len(folders) > 1:
+            shutil.rmtree(chance.choice(folders[1:]))
+        case 6 if len(folders) > 1:
+            one = chance.choice(folders[1:])
+            if is_free and not name.is_relative_to(one):
+                one.rename(name)
+        case 7 if is_free:
+            name.symlink_to(f"target{chance.randrange(9)}")
+        case _:
+            give_mode(files, chance)
+
+
+def give_mode(files: list[Path], chance: random.Random) -> None:
+    if files and not (one := chance.choice(files)).is_symlink():
+        one.chmod(chance.choice([0o600, 0o644, 0o755]))
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_whatever_commands_do_the_message_is_undone_to_the_byte(
+    any_place: Place, seed: int
+) -> None:
+    chance = random.Random(seed)
+    for _ in range(12):
+        change_something(any_place.root, chance)
+    before = state_of(any_place.root)
+    for number in range(8):
+        set_id, _ = any_place.begin(f"c{number}")
+        for _ in range(chance.randrange(6)):
+            change_something(any_place.root, chance)
+        any_place.capture.end(set_id)
+    any_place.undo()
+    assert state_of(any_place.root) == before
+
+
+def test_more_changes_than_the_system_tells_of_are_all_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = Path("/proc/sys/fs/inotify/max_queued_events")
+    if not most.exists():
+        pytest.skip("needs inotify")
+    monkeypatch.setattr(folder_module, "_WATCHED_FROM", -1)
+    place = Place(tmp_path)
+    for name in ("a", "b", "c"):
+        (place.root / name).mkdir()
+        (place.root / name / "x").write_text("x")
+    place.capture.watch(S, str(place.root))
+    set_id, _ = place.begin()
+    with (place.root / "a/x").open("a") as one, (place.root / "b/x").open("a") as two:
+        for _ in range(int(most.read_text()) // 2 + 100):
+            for file in (one, two):
+                file.write("y")
+                file.flush()
+    (place.root / "c/x").write_text("z")
+    found = place.changed(place.capture.end(set_id))
+    assert found == [("a/x", "changed"), ("b/x", "changed"), ("c/x", "changed")]
+    place.close()
+
+
+def test_a_change_without_a_sign_of_it_in_size_or_time_is_found(place: Place) -> None:
+    path = place.root / "a.txt"
+    path.write_text("one")
+    set_id, _ = place.begin()
+    times = path.stat().st_mtime_ns
+    path.write_text("two")
+    os.utime(path, ns=(times, times))
+    assert place.changed(place.capture.end(set_id)) == [("a.txt", "changed")]
+
+
+def test_what_git_ignores_is_known_by_its_name_and_told_when_it_is_deleted(place: Place) -> None:
+    (place.root / ".gitignore").write_text("build/\n*.big\n")
+    (place.root / "build").mkdir()
+    (place.root / "build" / "o.js").write_text("o")
+    (place.root / "cache").mkdir()
+    (place.root / "cache" / "CACHEDIR.TAG").write_text(
+        "Signature: 8a477f597d28d172789f06886806bc55\n"
+    )
+    (place.root / "small.big").write_text("small, so it is kept")
+    (place.root / "large.big").write_bytes(b"l" * (2 << 20))
+    set_id, _ = place.begin()
+    (place.root / "build" / "o.js").write_text("p")
+    for name in ("build", "cache"):
+        shutil.rmtree(place.root / name)
+    for name in ("small.big", "large.big"):
+        (place.root / name).unlink()
+    recorded = place.capture.end(set_id).recorded[0].changes
+    held = {file.path: file.is_held for file in recorded.files}
+    assert held == {"build": False, "cache": False, "large.big": False, "small.big": True}
+
+
+def test_a_line_in_gitignore_hides_nothing_that_was_known(place: Place) -> None:
+    (place.root / "src").mkdir()
+    (place.root / "src" / "a.py").write_text("a")
+    set_id, _ = place.begin("c1")
+    (place.root / ".gitignore").write_text("src/\n")
+    place.capture.end(set_id)
+    set_id, _ = place.begin("c2")
+    shutil.rmtree(place.root / "src")
+    assert ("src/a.py", "deleted") in place.changed(place.capture.end(set_id))
+    place.undo()
+    assert (place.root / "src" / "a.py").read_text() == "a"
+
+
+def test_a_repository_is_never_looked_into(place: Place) -> None:
+    subprocess.run(["git", "init", "-q", place.root], check=True)
+    (place.root / "inner").mkdir()
+    subprocess.run(["git", "init", "-q", place.root / "inner"], check=True)
+    set_id, _ = place.begin()
+    (place.root / ".git" / "config").write_text("changed")
+    (place.root / "inner" / "a.txt").write_text("a")
+    assert place.changed(place.capture.end(set_id)) == [("inner/a.txt", "created")]
+
+
+def test_it_is_said_that_commits_stay_when_a_command_made_some(place: Place) -> None:
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q", place.root], check=True)
+    set_id, _ = place.begin("c1")
+    (place.root / "a.txt").write_text("a")
+    assert place.capture.end(set_id).recorded[0].changes.unheld == ()
+    set_id, _ = place.begin("c2")
+    (place.root / "b.txt").write_text("b")
+    subprocess.run([*git, "add", "-A"], cwd=place.root, check=True)
+    subprocess.run([*git, "commit", "-qm", "b"], cwd=place.root, check=True)
+    (said,) = place.capture.end(set_id).recorded[0].changes.unheld
+    assert "Commits" in said
+
+
+def test_what_a_file_tool_writes_while_a_command_runs_is_the_tools(place: Place) -> None:
+    path = place.root / "a.txt"
+    path.write_text("before")
+    command, _ = place.begin("command")
+    write = FileWrite(os.fsencode(path), b"before", b"by the tool")
+    tool, _ = place.begin("tool", kind="tool", write=write)
+    path.write_text("by the tool")
+    written = place.capture.end(tool)
+    (place.root / "b.txt").write_text("b")
+    assert place.changed(written) == [("a.txt", "changed")]
+    assert place.changed(place.capture.end(command)) == [("b.txt", "created")]
+
+
+def test_commands_that_overlap_name_each_other_and_lose_nothing(place: Place) -> None:
+    (place.root / "a.txt").write_text("0")
+    first, _ = place.begin("first")
+    (place.root / "a.txt").write_text("1")
+    second, told = place.begin("second")
+    assert [one.changes.call_id for one in told.recorded] == ["first"]
+    (place.root / "a.txt").write_text("2")
+    ended = place.capture.end(second).recorded[0].changes
+    assert (ended.call_id, ended.overlaps) == ("second", ("first",))
+    (place.root / "a.txt").write_text("3")
+    ended = place.capture.end(first).recorded[0].changes
+    assert (ended.call_id, ended.overlaps) == ("first", ("second",))
+    place.undo()
+    assert (place.root / "a.txt").read_text() == "0"
+
+
+def test_a_full_disk_stops_what_is_kept_aloud_and_no_call(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.history.close()
+    room = 0
+    place.history = History(tmp_path / "data" / "undo", Limits(free=lambda _: room))
+    place.capture = Capture(place.history)
+    path = place.root / "a.txt"
+    path.write_text("one")
+    set_id, told = place.begin("c1")
+    assert "disk" in told.stopped
+    path.write_text("two")
+    captured = place.capture.end(set_id)
+    assert [file.is_held for file in captured.recorded[0].changes.files] == [False]
+    room = 1 << 40
+    set_id, told = place.begin("c2")
+    assert told.stopped == ""
+    path.write_text("three")
+    captured = place.capture.end(set_id)
+    assert captured.stopped == ""
+    place.close()
+
+
+def test_what_runs_when_the_app_is_killed_is_recorded(place: Place) -> None:
+    (place.root / "a.txt").write_text("0")
+    (place.root / "w.txt").write_text("0")
+    place.begin("command")
+    (place.root / "a.txt").write_text("1")
+    write = FileWrite(os.fsencode(place.root / "w.txt"), b"0", b"1")
+    place.begin("tool", kind="tool", write=write)
+    (place.root / "w.txt").write_text("1")
+    place.capture.end_all()
+    place.undo()
+    assert (place.root / "a.txt").read_text() == "0"
+    assert (place.root / "w.txt").read_text() == "0"

@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent.core.changes import UndoError, UndoScope
+from desktop_agent.core.ids import SessionId
+from tests.file_history.folders import SESSION, Folder, look
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Folder]:
+    made = Folder(tmp_path)
+    yield made
+    made.close()
+
+
+def test_an_undo_puts_back_what_a_call_changed_made_and_deleted(folder: Folder) -> None:
+    folder.write("a.txt", "one\ntwo\n", 0o640)
+    folder.write("gone.txt", "was here\n")
+    before = look(folder.root)
+    with folder.call("call_1"):
+        folder.write("a.txt", "one\n2\nthree\n", 0o755)
+        folder.write("new/deep/b.txt", "b")
+        (folder.root / "gone.txt").unlink()
+    assert (folder.sets[0].count, folder.sets[0].added, folder.sets[0].removed) == (3, 3, 2)
+    report = folder.undo(call_id="call_1")
+    assert look(folder.root) == before
+    assert {file.path: file.kind for file in report.restored} == {
+        "a.txt": "changed",
+        "gone.txt": "created",
+        "new/deep/b.txt": "deleted",
+    }
+    assert report.kept == report.merged == report.lost == ()
+
+
+def test_a_redo_is_the_undo_of_an_undo_and_can_be_undone(folder: Folder) -> None:
+    before = look(folder.root)
+    with folder.call("call_1"):
+        folder.write("new/b.txt", "b")
+    after = look(folder.root)
+    undone = folder.undo(call_id="call_1")
+    redone = folder.undo(set_id=undone.set_id)
+    assert look(folder.root) == after
+    folder.undo(set_id=redone.set_id)
+    assert look(folder.root) == before
+
+
+def test_what_the_person_changed_since_is_kept_unless_they_say_otherwise(folder: Folder) -> None:
+    folder.write("a.txt", "one\n")
+    folder.write("b.txt", "one\n")
+    with folder.call("call_1"):
+        folder.write("a.txt", "two\n")
+        folder.write("b.txt", "two\n")
+    folder.write("a.txt", "mine\n")
+    assert folder.prospects(call_id="call_1") == {"a.txt": "conflict", "b.txt": "restore"}
+    report = folder.undo(call_id="call_1")
+    assert report.kept == ("a.txt",)
+    assert (folder.text("a.txt"), folder.text("b.txt")) == ("mine\n", "one\n")
+    report = folder.undo({"a.txt": "restore"}, call_id="call_1")
+    assert folder.text("a.txt") == "one\n"
+    folder.undo(set_id=report.set_id)
+    assert folder.text("a.txt") == "mine\n"
+
+
+def test_a_merge_takes_out_the_agents_lines_and_leaves_the_persons(folder: Folder) -> None:
+    lines = [f"line {number}\n" for number in range(20)]
+    folder.write("a.txt", "".join(lines))
+    with folder.call("call_1"):
+        folder.write("a.txt", "".join(["agent\n", *lines]))
+    folder.write("a.txt", "".join(["agent\n", *lines, "person\n"]))
+    (file,) = folder.plan().files
+    assert (file.prospect, file.can_merge) == ("conflict", True)
+    report = folder.undo({"a.txt": "merge"})
+    assert report.merged == ("a.txt",)
+    assert folder.text("a.txt") == "".join([*lines, "person\n"])
+
+
+def test_an_edit_between_two_calls_of_a_message_is_not_lost(folder: Folder) -> None:
+    lines = [f"line {number}\n" for number in range(20)]
+    folder.write("a.txt", "".join(lines))
+    with folder.call("call_1"):
+        folder.write("a.txt", "".join(["agent\n", *lines]))
+    folder.write("a.txt", "".join(["agent\n", *lines[:10], "person\n", *lines[10:]]))
+    with folder.call("call_2"):
+        folder.write("a.txt", "".join(["agent\n", *lines[:10], "person\n", *lines[10:], "agent\n"]))
+    assert folder.prospects(message_id="me_1") == {"a.txt": "conflict"}
+    assert folder.undo(message_id="me_1").kept == ("a.txt",)
+    assert folder.undo({"a.txt": "merge"}, message_id="me_1").merged == ("a.txt",)
+    assert folder.text("a.txt") == "".join([*lines[:10], "person\n", *lines[10:]])
+
+
+def test_a_file_that_another_agent_changed_in_between_is_asked_about(folder: Folder) -> None:
+    folder.write("a.txt", "one\n")
+    with folder.call("call_1"):
+        folder.write("a.txt", "two\n")
+    with folder.call("call_2", agent="sa_1"):
+        folder.write("a.txt", "three\n")
+    with folder.call("call_3", agent="sa_1"):
+        folder.write("a.txt", "two\n")
+    (file,) = folder.plan(call_id="call_1").files
+    assert (file.prospect, file.by) == ("conflict", "sa_1")
+    folder.undo(agent_id="sa_1")
+    assert folder.prospects(call_id="call_1") == {"a.txt": "conflict"}
+
+
+def test_going_back_to_a_message_takes_back_all_since_then(folder: Folder) -> None:
+    folder.write("a.txt", "0")
+    with folder.call("call_1", message="me_1"):
+        folder.write("a.txt", "1")
+    then = look(folder.root)
+    with folder.call("call_2", message="me_2"):
+        folder.write("a.txt", "2")
+        folder.write("b.txt", "2")
+    with folder.call("call_3", message="me_3"):
+        folder.write("a.txt", "3")
+    folder.undo(message_id="me_3")
+    folder.undo({"a.txt": "restore"}, message_id="me_1")
+    assert folder.text("a.txt") == "0"
+    folder.undo(to_message="me_2")
+    assert look(folder.root) == then
+
+
+def test_going_back_to_a_message_asks_about_what_the_person_did_since(folder: Folder) -> None:
+    folder.write("mine.txt", "0")
+    with folder.call("call_1", message="me_1"):
+        folder.write("a.txt", "1\n2\n3\n4\n")
+    with folder.call("call_2", message="me_2"):
+        folder.write("a.txt", "0\n1\n2\n3\n4\n")
+    with folder.call(agent="", message="", kind="outside"):
+        folder.write("a.txt", "0\n1\n2\n3\n4\n5\n")
+        folder.write("mine.txt", "1")
+    assert folder.prospects(to_message="me_2") == {"a.txt": "conflict", "mine.txt": "conflict"}
+    assert folder.undo(to_message="me_2").kept == ("a.txt", "mine.txt")
+    report = folder.undo({"a.txt": "merge", "mine.txt": "restore"}, to_message="me_2")
+    assert (folder.text("a.txt"), folder.text("mine.txt")) == ("1\n2\n3\n4\n5\n", "0")
+    assert report.merged == ("a.txt",)
+    assert folder.prospects() == {"a.txt": "conflict"}
+
+
+def test_one_file_of_a_scope_is_taken_back_alone(folder: Folder) -> None:
+    with folder.call("call_1"):
+        folder.write("a.txt", "a")
+        folder.write("b.txt", "b")
+    folder.undo(path="a.txt")
+    assert (folder.text("a.txt"), folder.text("b.txt")) == (None, "b")
+    assert folder.changes().undone == ()
+    folder.undo(path="b.txt")
+    assert folder.changes().undone == (folder.sets[0].id,)
+
+
+def test_a_link_that_stands_in_for_the_folder_leads_nothing_out_of_it(
+    folder: Folder, tmp_path: Path
+) -> None:
+    with folder.call("call_1"):
+        folder.write("sub/a.txt", "a")
+    plan = folder.plan()
+    outside = tmp_path / "outside"
+    (outside / "sub").mkdir(parents=True)
+    (outside / "sub" / "a.txt").write_text("a")
+    folder.root.rename(tmp_path / "moved")
+    folder.root.symlink_to(outside)
+    with pytest.raises(UndoError):
+        folder.undo()
+    assert (outside / "sub" / "a.txt").read_text() == "a"
+    assert plan.blocked == ""
+
+
+def test_a_name_that_is_no_text_comes_back_under_the_same_bytes(folder: Folder) -> None:
+    names = [b"\xff\xfe", b"two\nlines", b"back\\xff", b" ", b"caf\xc3\xa9"]
+    root = os.fsencode(folder.root)
+    for name in names:
+        Path(os.fsdecode(root + b"/" + name)).write_bytes(name)
+    before = look(folder.root)
+    with folder.call("call_1"):
+        for name in names:
+            Path(os.fsdecode(root + b"/" + name)).unlink()
+    paths = [file.path for file in folder.plan().files]
+    assert len(set(paths)) == len(names)
+    for path in paths:
+        folder.undo(path=path)
+    assert look(folder.root) == before
+
+
+def test_the_list_of_changes_shows_what_differs_now_and_who_touched_it_since(
+    folder: Folder,
+) -> None:
+    folder.write("a.txt", "1\n2\n")
+    with folder.call("call_1", message="me_1"):
+        folder.write("a.txt", "1\n2\n3\n")
+        folder.write("sub/b.txt", "b\n")
+    with folder.call("call_2", message="me_2", agent="sa_1"):
+        folder.write("a.txt", "1\n3\n")
+        folder.write("c.txt", "c\n")
+        (folder.root / "empty").mkdir()
+    folder.write("sub/b.txt", "mine\n")
+    first, second = (made.id for made in folder.sets)
+    changes = folder.changes()
+    found = {f.file.path: (f.file.added, f.file.removed, f.sets) for f in changes.files}
+    assert found == {
+        "a.txt": (1, 1, (first, second)),
+        "c.txt": (1, 0, (second,)),
+        "empty": (0, 0, (second,)),
+        "sub/b.txt": (1, 0, (first,)),
+    }
+    assert [f.file.path for f in changes.files if f.is_changed_since] == ["sub/b.txt"]
+    assert (changes.undone, changes.stopped) == ((), "")
+    undone = folder.undo(message_id="me_2")
+    changes = folder.changes()
+    assert [f.file.path for f in changes.files] == ["a.txt", "sub/b.txt"]
+    assert changes.undone == (second,)
+    assert [made.id for made in changes.sets] == [first, second, undone.set_id]
+    redone = folder.undo(set_id=undone.set_id)
+    assert folder.changes().undone == (undone.set_id,)
+    assert [f.file.path for f in folder.changes().files] == ["a.txt", "c.txt", "empty", "sub/b.txt"]
+    assert folder.changes().sets[-1].id == redone.set_id
+
+
+def test_a_set_of_which_one_file_was_kept_counts_as_undone(folder: Folder) -> None:
+    with folder.call("call_1"):
+        folder.write("a.txt", "a")
+        folder.write("b.txt", "b")
+    folder.write("a.txt", "mine")
+    report = folder.undo()
+    assert report.kept == ("a.txt",)
+    assert folder.changes().undone == (folder.sets[0].id,)
+    folder.undo(set_id=report.set_id)
+    assert folder.changes().undone == (report.set_id,)
+
+
+def test_a_diff_shows_what_was_before_the_first_and_after_the_last_change(folder: Folder) -> None:
+    folder.write("a.txt", "0")
+    for number in "12":
+        with folder.call(f"call_{number}"):
+            folder.write("a.txt", number)
+            folder.write("new.txt", number)
+    scope = UndoScope(SESSION)
+    contents = folder.history.contents
+    assert contents(replace(scope, path="a.txt")) == (b"0", b"2")
+    assert contents(replace(scope, path="new.txt")) == (None, b"2")
+    assert contents(replace(scope, path="a.txt", call_id="call_1")) == (b"0", b"1")
+    folder.undo()
+    assert contents(replace(scope, path="a.txt", call_id="call_2")) == (b"1", b"2")
+    with pytest.raises(UndoError):
+        contents(replace(scope, path="other.txt"))
+
+
+def test_what_another_session_did_is_neither_shown_nor_undone(folder: Folder) -> None:
+    with folder.call("call_1"):
+        folder.write("a.txt", "a")
+    with folder.call("call_2", session=SessionId("se_2")):
+        folder.write("b.txt", "b")
+        folder.write("a.txt", "aa")
+    assert [f.file.path for f in folder.changes().files] == ["a.txt"]
+    (file,) = folder.plan().files
+    assert (file.path, file.prospect, file.why) == (
+        "a.txt",
+        "conflict",
+        "Another session changed it since.",
+    )
+    folder.undo()
+    assert (folder.text("a.txt"), folder.text("b.txt")) == ("aa", "b")

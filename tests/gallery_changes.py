@@ -1,0 +1,100 @@
+"""The screens of changed files and of undo, for the gallery."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from desktop_agent.core.changes import ChangedFile, PlannedFile, UndoPlan, UndoScope
+from desktop_agent.core.events import FilesChanged
+from desktop_agent.core.ids import AgentId, MessageId
+from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.gui.changes.rows import Named
+from desktop_agent.gui.changes.undo_dialog import UndoDialog
+from tests import gallery_story as story
+from tests.gui.changes.samples import made, session_of, undo
+from tests.helpers.windows import part
+
+_MESSAGE = MessageId(f"{story.MAIN}/u1")
+_PATCH = """--- a/src/retry.py
++++ b/src/retry.py
+@@ -5,7 +5,9 @@
+ import random
+-import time
++from collections.abc import Callable
+
++from .clock import Clock, SystemClock
+ from .errors import GiveUp, TransientError
+-def retry_with_backoff(fn, *, attempts=5):
++def retry_with_backoff(
++    fn: Callable[[], object],
++    *,
++    attempts: int = 5,
++    clock: Clock = SystemClock(),
++) -> object:
+     \"\"\"Call `fn` until it succeeds, with full jitter.\"\"\"
+     for n in range(attempts):
+"""
+
+
+def _sets() -> tuple[Any, ...]:
+    at = story.NOW - 1200
+    first = (
+        ChangedFile("src/retry.py", "changed", 40, 12),
+        ChangedFile("src/clock.py", "created", 22),
+    )
+    hooks = ChangedFile("src/webhooks/deliver.py", "changed", 18, 9)
+    trace = ChangedFile("tests/data/trace.bin", "deleted", -1, -1, is_held=False)
+    odd = ChangedFile("docs/a very long name " * 9 + "\u202egnp.exe\n.md", "created", 3)
+    byte = ChangedFile("docs/caf\\xE9.txt", "changed", 6, 4)
+    main, child = story.MAIN, story.EXPLORER
+    return (
+        made("cs_1", *first, agent=main, call=f"{main}/c3", message=_MESSAGE, at=at),
+        made("cs_2", hooks, trace, agent=child, message=_MESSAGE, at=at + 300),
+        made("cs_3", odd, byte, agent=main, message=MessageId("me_2"), at=at + 600),
+    )
+
+
+async def show_changes(gallery: Any) -> None:
+    """Take the end of a message, the page by file and by agent, and what is asked before."""
+    window, sets = gallery.window, _sets()
+    gallery.show(story.changed(sets))
+    window.frame.header.set_changes(7)
+    await gallery.take("70-end-line")
+    gallery.hear(FilesChanged(story.MAIN, undo("un_1", "cs_1", "cs_2", agent=story.MAIN)))
+    await gallery.take("71-undone")
+    window.changes.open()
+    page = part(window, "changesPage")
+    changes = session_of(*sets, since=("src/webhooks/deliver.py",))
+    names = {AgentId(story.MAIN): "Main", AgentId(story.EXPLORER): "explorer"}
+    named = Named(names, {_MESSAGE: "Make the **jitter** testable, and plot the delays"})
+    session = window.known.session_id
+    page.show_changes(changes, session, named)
+    scope = UndoScope(session, path="src/retry.py")
+    page.detail.show_diff(scope, DiffDisplay("src/retry.py", _PATCH, 40, 12))
+    await gallery.take("72-changes")
+    part(window, "changesBy_agent").click()
+    await gallery.take("73-by-agent")
+    part(window, "changesBy_message").click()
+    await gallery.take("74-by-message")
+    await _ask(gallery, session)
+    page.show_changes(
+        session_of(stopped="The disk is full: changes are not kept any more."), session, named
+    )
+    await gallery.take("76-no-changes")
+    window.full.leave()
+
+
+async def _ask(gallery: Any, session: Any) -> None:
+    files = [PlannedFile(f"src/part_{n}.py", "restore") for n in range(3)]
+    files += [PlannedFile("src/clock.py", "restore", "deleted")]
+    since = PlannedFile(
+        "src/webhooks/deliver.py", "conflict", why="You saved it at 10:31", can_merge=True
+    )
+    lost = PlannedFile(
+        "tests/data/trace.bin", "lost", why="24 MB: larger than the 16 MB that are kept"
+    )
+    plan = UndoPlan(UndoScope(session), ("cs_1",), (*files, since, lost))
+    dialog = UndoDialog(gallery.theme, plan, "Undo all changes?", gallery.window)
+    dialog.open()
+    await gallery.take("75-undo", dialog)
+    dialog.reject()

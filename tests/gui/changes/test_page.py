@@ -1,0 +1,261 @@
+"""The page of all changes: lists, diffs, and what is asked for on it."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton
+
+from desktop_agent.core.changes import ChangedFile, UndoScope
+from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.gui.changes.page import ChangesPage
+from desktop_agent.gui.changes.rows import Named
+from tests.gui.changes.samples import CHILD, MAIN, MESSAGE, file, made, session_of, undo
+from tests.helpers.windows import words_in
+
+SESSION = "se_1"
+NAMED = Named({MAIN: "Main", CHILD: "explorer"}, {MESSAGE: "Make the **jitter** testable"})
+PATCH = "--- a/src/retry.py\n+++ b/src/retry.py\n@@ -1,1 +1,1 @@\n-old\n+new\n"
+SETS = (
+    made(
+        "cs_1", file("src/retry.py", added=40, removed=12), file("src/clock.py", "created", 22, 0)
+    ),
+    made("cs_2", file("src/retry.py", added=2, removed=1), agent=CHILD, message="me_u2"),
+    made("cs_3", file("trace.bin", "deleted", -1, -1, is_held=False), agent=CHILD),
+)
+HOSTILE = (
+    "a\nb.txt",
+    "\u202egnp.exe",
+    "caf\\xE9.txt",
+    "<img src=x onerror=y>.md",
+    "x" * 4000,
+    "deep/" * 200 + "name.py",
+)
+
+
+@pytest.fixture
+def page(theme, qtbot):
+    one = ChangesPage(theme)
+    qtbot.addWidget(one)
+    one.resize(1100, 700)
+    one.show()
+    qtbot.waitExposed(one)
+    one.activateWindow()
+    return one
+
+
+@pytest.fixture
+def pointed(page):
+    found = []
+    page.pointed.connect(lambda row: found.append(row.scope))
+    return found
+
+
+@pytest.fixture
+def undone(page):
+    found = []
+    page.undo_requested.connect(lambda row: found.append(row.scope if row else None))
+    return found
+
+
+def show(page, *sets, **more):
+    page.show_changes(session_of(*(sets or SETS), **more), SESSION, NAMED)
+
+
+def rows(page):
+    return page.list.model().rows()
+
+
+def spoken(page):
+    role = Qt.ItemDataRole.AccessibleTextRole
+    model = page.list.model()
+    return [model.index(n).data(role) for n in range(model.rowCount())]
+
+
+def press(page, name):
+    page.findChild(QAbstractButton, name).click()
+
+
+def test_without_changes_the_page_says_so(page):
+    page.show_changes(session_of(), SESSION, NAMED)
+    assert "Nothing has been changed in this session." in words_in(page)
+    assert not page.findChild(QPushButton, "undoAll").isEnabled()
+
+
+def test_when_all_is_taken_back_the_page_says_that(page):
+    show(page, *SETS, undone=("cs_1", "cs_2", "cs_3"))
+    assert "What was changed in this session is taken back." in words_in(page)
+
+
+def test_files_are_listed_with_counts_and_who_changed_them_last(page):
+    show(page)
+    first = spoken(page)[0]
+    assert first.startswith("src/retry.py, changed, explorer · ")
+    assert first.endswith("40 lines added, 12 removed")
+    assert "src/clock.py, new, Main" in spoken(page)[1]
+    assert "3 files · +62 −12 · since " in words_in(page)
+
+
+def test_marks_tell_what_was_changed_since_and_what_cannot_come_back(page):
+    show(page, since=("src/clock.py",))
+    marks = {one.path: one.mark for one in rows(page)}
+    assert marks["src/clock.py"] == "changed by you since"
+    assert marks["trace.bin"] == "can’t come back"
+    assert marks["src/retry.py"] == ""
+
+
+def test_the_diff_of_the_row_that_is_looked_at_is_asked_for_and_shown(page, pointed):
+    show(page)
+    assert pointed[-1] == UndoScope(SESSION, path="src/retry.py")
+    page.detail.show_diff(pointed[-1], DiffDisplay("src/retry.py", PATCH, 1, 1))
+    diff = page.findChild(object, "changeDiff")
+    assert "+new" in diff.accessibleDescription()
+
+
+def test_a_diff_that_comes_late_is_not_shown_for_another_row(page, qtbot, pointed):
+    show(page)
+    late = pointed[-1]
+    qtbot.keyClick(page.list, Qt.Key.Key_Down)
+    assert pointed[-1].path == "src/clock.py"
+    page.detail.show_diff(late, DiffDisplay("src/retry.py", PATCH, 1, 1))
+    assert page.findChild(object, "changeDiff") is None
+
+
+def test_what_is_no_text_is_told_in_words(page, pointed):
+    show(page)
+    note = "[Too large or not text: 5 bytes become 7.]"
+    page.detail.show_diff(pointed[-1], DiffDisplay("src/retry.py", note, 0, 0))
+    assert page.findChild(QLabel, "changeWords").text() == note
+
+
+def test_a_very_long_diff_shows_its_beginning_and_says_so(page, pointed):
+    show(page)
+    patch = PATCH + "+more\n" * 200_000
+    page.detail.show_diff(pointed[-1], DiffDisplay("src/retry.py", patch, 1, 1))
+    assert "Only the beginning" in page.findChild(QLabel, "changeWords").text()
+
+
+def test_by_message_each_message_can_be_undone_with_its_subagents(page, undone):
+    show(page)
+    press(page, "changesBy_message")
+    assert rows(page)[0].title == "Make the jitter testable"
+    assert [one.path for one in rows(page)] == [
+        *("", "src/retry.py", "src/clock.py", "trace.bin"),
+        *("", "src/retry.py"),
+    ]
+    press(page, "undoChanged")
+    assert undone == [UndoScope(SESSION, message_id=MESSAGE)]
+
+
+def test_by_agent_each_agent_can_be_undone_and_each_of_its_files(page, qtbot, undone):
+    show(page)
+    press(page, "changesBy_agent")
+    titles = [one.title for one in rows(page) if not one.path]
+    assert titles == ["Main", "explorer"]
+    page.list.setCurrentIndex(page.list.model().index_of(f"{CHILD} src/retry.py"))
+    qtbot.keyClick(page.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert undone == [UndoScope(SESSION, agent_id=CHILD, path="src/retry.py")]
+
+
+def test_what_is_taken_back_is_not_listed(page):
+    taken = undo("un_1", "cs_1", files=("src/clock.py",))
+    for way, count in (("file", 2), ("message", 4), ("agent", 3)):
+        show(page, *SETS, taken, undone=("cs_1",))
+        press(page, f"changesBy_{way}")
+        assert len(rows(page)) == count, way
+
+
+def test_files_that_a_set_does_not_name_are_told_of_in_a_row(page):
+    show(page, made("cs_1", "a.py", count=500))
+    press(page, "changesBy_message")
+    assert rows(page)[0].detail.startswith("500 files")
+    assert rows(page)[-1].title == "and 499 files more"
+
+
+def test_the_whole_session_is_undone_by_the_button_on_top(page, undone):
+    show(page)
+    press(page, "undoAll")
+    assert undone == [None]
+
+
+def test_enter_opens_a_file_and_nothing_opens_one_that_was_deleted(page, qtbot):
+    opened = []
+    page.open_requested.connect(lambda row: opened.append(row.path))
+    show(page)
+    page.list.setFocus()
+    qtbot.keyClick(page.list, Qt.Key.Key_Return)
+    page.list.setCurrentIndex(page.list.model().index_of("trace.bin"))
+    qtbot.keyClick(page.list, Qt.Key.Key_Return)
+    assert opened == ["src/retry.py"]
+    assert not page.findChild(QPushButton, "openChanged").isEnabled()
+
+
+def test_the_menu_of_a_row_copies_its_path_as_it_is(page):
+    show(page, made("cs_1", "a\nb.txt"))
+    actions = {one.text(): one for one in page.list.menu().actions() if isinstance(one, QAction)}
+    assert list(actions) == ["Undo…", "Open in editor", "Copy path"]
+    actions["Copy path"].trigger()
+    assert QGuiApplication.clipboard().text() == "a\nb.txt"
+
+
+def test_escape_leads_back_from_everywhere_on_the_page(page, qtbot):
+    show(page)
+    left = []
+    page.left.connect(lambda: left.append(True))
+    for widget in (page.list, page.findChild(QPushButton, "undoAll"), page):
+        qtbot.keyClick(widget, Qt.Key.Key_Escape)
+    assert len(left) == 3
+
+
+def test_the_chosen_file_stays_while_others_come(page):
+    show(page)
+    page.list.setCurrentIndex(page.list.model().index_of("src/clock.py"))
+    show(page, *SETS, made("cs_4", "a-new-one.py"))
+    assert page.list.current.path == "src/clock.py"
+
+
+@pytest.mark.parametrize("path", HOSTILE)
+def test_hostile_paths_are_one_line_without_hidden_characters(page, path):
+    show(page, made("cs_1", path))
+    for way in ("file", "message", "agent"):
+        press(page, f"changesBy_{way}")
+        title = rows(page)[-1].title
+        assert "\n" not in title
+        assert "\u202e" not in title
+        assert rows(page)[-1].path == path
+        page.list.setCurrentIndex(page.list.model().index(page.list.model().rowCount() - 1))
+        page.grab()
+    assert page.width() == 1100
+
+
+def test_that_nothing_is_kept_any_more_is_said_on_top(page):
+    show(page, stopped="The disk is full.")
+    assert "The disk is full." in words_in(page)
+
+
+def test_ten_thousand_files_are_listed_and_only_those_in_sight_are_drawn(page, qtbot, monkeypatch):
+    files = tuple(ChangedFile(f"src/part_{n:05}.py", "changed", 1, 1) for n in range(10_000))
+    show(page, made("cs_1", *files))
+    assert len(rows(page)) == 10_000
+    drawn = []
+    paint = type(page.list.itemDelegate()).paint
+    monkeypatch.setattr(
+        type(page.list.itemDelegate()),
+        "paint",
+        lambda self, *given: (drawn.append(1), paint(self, *given))[1],
+    )
+    page.list.viewport().grab()
+    assert 0 < len(drawn) < 40
+    show(page, made("cs_1", *files[1:]))
+    assert len(rows(page)) == 9_999
+
+
+@pytest.mark.parametrize("scale", [100, 200])
+def test_in_a_narrow_window_everything_has_its_place(page, theme, scale):
+    theme.configure("light", scale, True)
+    page.resize(500, 800)
+    show(page)
+    for name in ("undoAll", "copyPatch", "openChangesFolder", "leaveChanges", "undoChanged"):
+        one = page.findChild(QAbstractButton, name)
+        inside = page.rect().contains(one.rect().translated(one.mapTo(page, one.rect().topLeft())))
+        assert inside, name
+    assert page.minimumSizeHint().width() <= 500

@@ -1,0 +1,272 @@
+"""Undo in the whole window on the real engine: by mouse and by keys, every byte as it should be."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMessageBox, QPushButton
+
+from desktop_agent.core.approvals import AllowOnce
+from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged
+from desktop_agent.gui.transcript.cards.tool_card import ToolCard
+from tests.gui.agents.test_window_agents import Team, agents_of, spawns
+from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write
+from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.windows import bridge_of, part, side_panel, words_in
+
+MINE = [f"mine{n}.txt" for n in range(5)]
+THEIRS = [f"theirs{n}.txt" for n in range(3)]
+MADE = ["made0.txt", "made1.txt"]
+COMMAND = "printf 'one\\n' > made0.txt && printf 'two\\n' > made1.txt"
+
+
+@pytest.fixture
+def team():
+    return Team()
+
+
+@pytest.fixture
+def window(open_window, project, monkeypatch, team):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    for name in (*MINE, *THEIRS):
+        (project / name).write_text(f"{name} before\n", encoding="utf-8")
+    with LoopbackProvider("openai", [team.answer] * 60) as provider:
+        yield open_window(project, model=provider.model, api_base=provider.api_base, mode="free")
+
+
+@pytest.fixture
+def heard(window):
+    """Every event the window got; what is asked is allowed."""
+    events = []
+
+    def take(batch):
+        events.extend(batch)
+        for event in batch:
+            if isinstance(event, ApprovalRequested):
+                bridge_of(window).engine.decide(event.request.id, AllowOnce())
+
+    bridge_of(window).received.connect(take)
+    return events
+
+
+def rewrites(*names):
+    reads = Calls(*(("read", {"path": name}) for name in names))
+    after = Calls(*(("write", {"path": n, "content": f"{n} after\n"}) for n in names))
+    return reads, after
+
+
+def button(window, name):
+    """Return the lowest button of that name that can be seen in the transcript."""
+    page = window.pages.page(window.flow.agent)
+    found = [one for one in page.findChildren(QPushButton, name) if one.isVisible()]
+    return max(found, key=lambda one: one.mapToGlobal(one.rect().topLeft()).y(), default=None)
+
+
+def wait_button(qtbot, window, name):
+    qtbot.waitUntil(lambda: button(window, name) is not None, timeout=WAIT)
+    return button(window, name)
+
+
+def wait_part(qtbot, window, name):
+    def is_there():
+        found = part(window, name)
+        return found is not None and found.isVisible()
+
+    qtbot.waitUntil(is_there, timeout=WAIT)
+    return part(window, name)
+
+
+def agree(qtbot, window):
+    """Take what the preview offers, and wait until it is done."""
+    dialog = wait_part(qtbot, window, "undoDialog")
+    words = words_in(dialog)
+    qtbot.mouseClick(dialog.findChild(QPushButton, "takeUndo"), Qt.MouseButton.LeftButton)
+    return words
+
+
+def wait_said(qtbot, window, words):
+    qtbot.waitUntil(lambda: words in words_in(window.frame.notices), timeout=WAIT)
+
+
+def texts(project):
+    return {one.name: one.read_text(encoding="utf-8") for one in project.glob("*.txt")}
+
+
+def work(qtbot, window, team, heard):
+    """Have the main agent change five files, a subagent three, a command make two."""
+    team.scripts["main"] = [
+        *rewrites(*MINE),
+        spawns("alpha"),
+        Calls(("wait", {})),
+        Calls(("shell", {"command": COMMAND})),
+        Say("All done."),
+    ]
+    team.scripts["alpha"] = [*rewrites(*THEIRS), Say("alpha is done")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "All done.")
+    wait_idle(qtbot, window)
+    assert not [e for e in heard if isinstance(e, EngineFailed)]
+    changed = {one.path for e in heard if isinstance(e, FilesChanged) for one in e.changes.files}
+    assert changed == {*MINE, *THEIRS, *MADE}
+
+
+def test_a_subagent_a_message_and_a_file_are_taken_back_and_the_persons_own_edit_stays(
+    window, team, heard, project, qtbot
+):
+    before = texts(project)
+    work(qtbot, window, team, heard)
+    after = texts(project)
+    own = {"mine0.txt": "mine0.txt after\nand mine\n"}
+    (project / "mine0.txt").write_text(own["mine0.txt"], encoding="utf-8")
+
+    # The subagent, at its card.
+    alpha = agents_of(window)["alpha"]
+    panel = side_panel(window).agents
+    panel.select(alpha.id)
+    undo = wait_part(qtbot, window, "steer-undo")
+    qtbot.waitUntil(undo.isEnabled, timeout=WAIT)
+    qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
+    agree(qtbot, window)
+    wait_said(qtbot, window, "3 files restored")
+    theirs = {name: before[name] for name in THEIRS}
+    assert texts(project) == after | theirs | own
+
+    # The rest of the message, by keys at its end; what the person changed is kept unasked for.
+    line = wait_button(qtbot, window, "undoChanges")
+    line.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.keyClick(line, Qt.Key.Key_Space)
+    assert "mine0.txt" in agree(qtbot, window)
+    wait_said(qtbot, window, "6 files restored, 1 left as you have it")
+    assert texts(project) == before | own
+
+    # And back again, in its place.
+    qtbot.mouseClick(wait_part(qtbot, window, "noticeAction"), Qt.MouseButton.LeftButton)
+    wait_said(qtbot, window, "6 files put back")
+    assert texts(project) == after | theirs | own
+
+    # One file, on the page of all changes.
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow, timeout=WAIT)
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(window, Qt.Key.Key_D, both)
+    page = wait_part(qtbot, window, "changesPage")
+    qtbot.waitUntil(lambda: page.list.model().rowCount() == 7, timeout=WAIT)
+    rows = page.list.model().rows()
+    assert [one.path for one in rows if one.mark] == ["mine0.txt"]
+    page.list.setCurrentIndex(page.list.model().index_of("mine3.txt"))
+    qtbot.keyClick(page.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    agree(qtbot, window)
+    wait_said(qtbot, window, "1 file restored")
+    assert texts(project) == after | theirs | own | {"mine3.txt": before["mine3.txt"]}
+    qtbot.waitUntil(lambda: page.list.model().rowCount() == 6, timeout=WAIT)
+
+
+def test_the_page_shows_diffs_and_gives_the_patch(window, team, heard, project, qtbot):
+    work(qtbot, window, team, heard)
+    count = window.frame.header.changes_button
+    qtbot.waitUntil(lambda: count.accessibleName() == "Changes: 10 files", timeout=WAIT)
+    qtbot.mouseClick(count, Qt.MouseButton.LeftButton)
+    page = wait_part(qtbot, window, "changesPage")
+    diff = wait_part(qtbot, window, "changeDiff")
+    assert "+one" in diff.accessibleDescription()
+    qtbot.mouseClick(part(window, "copyPatch"), Qt.MouseButton.LeftButton)
+    clipboard = QGuiApplication.clipboard()
+    qtbot.waitUntil(lambda: "+mine4.txt after" in clipboard.text(), timeout=WAIT)
+    assert "+theirs2.txt after" in clipboard.text()
+    qtbot.keyClick(page.list, Qt.Key.Key_Escape)
+    assert not page.isVisible()
+    assert "All done." in shown(window)
+
+
+def test_after_a_restart_the_message_still_tells_and_takes_back(
+    window, team, heard, project, qtbot, open_window
+):
+    before = texts(project)
+    work(qtbot, window, team, heard)
+    open_window.close(window)
+    again = open_window(project, model="demo")
+    qtbot.waitUntil(lambda: bool(again.known.sessions), timeout=WAIT)
+    again.flow.show_session(next(iter(again.known.sessions)))
+    wait_shown(qtbot, again, "10 files")
+    qtbot.mouseClick(wait_button(qtbot, again, "undoChanges"), Qt.MouseButton.LeftButton)
+    agree(qtbot, again)
+    wait_said(qtbot, again, "10 files restored")
+    assert texts(project) == before
+    wait_shown(qtbot, again, "You took back 10 files")
+
+
+def test_while_a_command_runs_the_refusal_is_told_where_redo_would_stand(
+    window, team, heard, project, qtbot
+):
+    hold = "echo changed > mine0.txt; touch begun; while [ ! -e go ]; do sleep 0.02; done"
+    team.scripts["main"] = [
+        *rewrites("mine1.txt"),
+        Calls(("shell", {"command": hold})),
+        Say("Over."),
+    ]
+    write(qtbot, window, "Go")
+    qtbot.waitUntil(lambda: (project / "begun").exists(), timeout=WAIT)
+    qtbot.waitUntil(window.frame.header.changes_button.isVisible, timeout=WAIT)
+    window.commands.palette.trigger()
+    palette = part(window, "commandPalette")
+    assert "Undo all changes of this session" in [row.title for row in palette.list.rows()]
+    palette.close()
+    window.commands.undo_all.trigger()
+    wait_said(qtbot, window, "is running in this folder")
+    assert part(window, "undoDialog") is None
+    (project / "go").touch()
+    wait_shown(qtbot, window, "Over.")
+    wait_idle(qtbot, window)
+    window.commands.undo_all.trigger()
+    agree(qtbot, window)
+    wait_said(qtbot, window, "restored")
+    assert (project / "mine0.txt").read_text(encoding="utf-8") == "mine0.txt before\n"
+    assert (project / "mine1.txt").read_text(encoding="utf-8") == "mine1.txt before\n"
+
+
+def test_settings_show_what_undo_takes_and_empty_it(window, team, heard, project, qtbot):
+    team.scripts["main"] = [*rewrites("mine1.txt"), Say("Over.")]
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "Over.")
+    wait_idle(qtbot, window)
+    window.settings_window.open()
+    group = wait_part(qtbot, window, "settingsDialog").undo
+    buttons = lambda: group.findChildren(QPushButton, "emptyUndo")  # noqa: E731 - asked again
+    qtbot.waitUntil(lambda: len(buttons()) == 1, timeout=WAIT)
+    buttons()[0].click()
+    box = group.findChild(QMessageBox, "emptyUndoQuestion")
+    next(one for one in box.buttons() if one.text() == "Empty").click()
+    qtbot.waitUntil(lambda: "Nothing is kept at present." in words_in(group), timeout=WAIT)
+
+
+def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
+    window, team, heard, project, qtbot
+):
+    team.scripts["main"] = [*rewrites("mine0.txt", "mine1.txt"), Say("Over.")]
+    before = texts(project)
+    write(qtbot, window, "Go")
+    wait_shown(qtbot, window, "Over.")
+    wait_idle(qtbot, window)
+    qtbot.mouseClick(wait_button(qtbot, window, "undoChanges"), Qt.MouseButton.LeftButton)
+    agree(qtbot, window)
+    wait_said(qtbot, window, "2 files restored")
+    assert texts(project) == before
+
+    def cards():
+        page = window.pages.page(window.flow.agent)
+        found = [one for one in page.findChildren(ToolCard) if one.isVisible()]
+        return [one for one in found if one.findChild(QPushButton, "redoChanges")]
+
+    for card in window.pages.page(window.flow.agent).findChildren(ToolCard):
+        card.header.setChecked(True)
+    qtbot.waitUntil(lambda: len(cards()) == 2, timeout=WAIT)
+    last = max(cards(), key=lambda one: one.y())
+    qtbot.mouseClick(last.findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)
+    wait_said(qtbot, window, "1 file put back")
+    assert texts(project) == before | {"mine1.txt": "mine1.txt after\n"}
+    qtbot.waitUntil(lambda: len(cards()) == 1, timeout=WAIT)
+    qtbot.mouseClick(cards()[0].findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not cards(), timeout=WAIT)
+    after = {name: f"{name} after\n" for name in ("mine0.txt", "mine1.txt")}
+    assert texts(project) == before | after

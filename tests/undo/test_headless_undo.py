@@ -1,0 +1,91 @@
+"""`desktop-agent undo` and `redo`: a session's changes taken back by a script."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from desktop_agent.core.events import FilesChanged
+from tests.helpers.forked import FORKS
+from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.test_headless import folder, run_lines
+
+__all__ = ["folder"]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return FORKS.run(list(arguments))
+
+
+def work(folder: Path) -> list[FilesChanged]:
+    """Let a session `work` change three files in two messages."""
+    told: list[FilesChanged] = []
+    for script in (
+        [Calls(("write", {"path": "a.txt", "content": "one\n"})), Say("One.")],
+        [
+            Calls(("write", {"path": "a.txt", "content": "two\n"})),
+            Calls(("shell", {"command": "echo new > b.txt; echo changed > notes.md"})),
+            Say("Two."),
+        ],
+    ):
+        with LoopbackProvider("openai", script) as provider:
+            model = ["--model", provider.model, "--api-base", provider.api_base]
+            _, lines, _ = run_lines(
+                "Go", "--workspace", folder, *model, "--mode", "free", "--session", "work",
+                "--sandbox", "off",
+            )  # fmt: skip
+            told += [line for line in lines if isinstance(line, FilesChanged)]
+    return told
+
+
+def test_a_script_lists_undoes_and_redoes_the_last_message_that_changed_files(
+    folder: Path,
+) -> None:
+    (folder / "notes.md").write_text("mine\n")
+    told = work(folder)
+    assert len({one.changes.message_id for one in told}) == 2
+    listed = run("undo", "work", "--list", "--json")
+    assert (folder / "b.txt").exists()
+    assert listed.returncode == 0
+    expected = {
+        "session": "work",
+        "restored": [
+            {"path": "a.txt", "kind": "changed"},
+            {"path": "b.txt", "kind": "deleted"},
+            {"path": "notes.md", "kind": "changed"},
+        ],
+        "kept": [], "merged": [], "lost": [],
+    }  # fmt: skip
+    assert json.loads(listed.stdout) == expected
+    undone = run("undo", "work", "--json")
+    assert (undone.returncode, json.loads(undone.stdout)) == (0, expected)
+    assert (folder / "a.txt").read_text() == "one\n"
+    assert (folder / "notes.md").read_text() == "mine\n"
+    assert not (folder / "b.txt").exists()
+    redone = run("redo", "work")
+    assert redone.returncode == 0, redone.stderr
+    assert "created  b.txt" in redone.stdout
+    assert (folder / "a.txt").read_text() == "two\n"
+    assert (folder / "b.txt").read_text() == "new\n"
+
+
+def test_what_changed_since_is_kept_and_the_exit_code_says_so(folder: Path) -> None:
+    work(folder)
+    (folder / "a.txt").write_text("the person's\n")
+    kept = run("undo", "work", "--json")
+    assert kept.returncode == 1
+    assert json.loads(kept.stdout)["kept"] == ["a.txt"]
+    assert (folder / "a.txt").read_text() == "the person's\n"
+    assert not (folder / "b.txt").exists()
+
+
+def test_mistakes_are_one_sentence_and_no_traceback(folder: Path) -> None:
+    assert run("undo").returncode == 2
+    assert run("undo", "no/id").returncode == 2
+    assert run("undo", "work", "--message", "a", "--call", "b").returncode == 2
+    unknown = run("undo", "nobody")
+    assert unknown.returncode == 1
+    assert unknown.stderr.count("\n") == 1
+    assert "There is no session nobody" in unknown.stderr
+    assert run("redo", "nobody").returncode == 1
