@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from desktop_agent.adapters.skills.fetch import address
 from desktop_agent.core import tasks, updates
 from desktop_agent.core.diffs import ordering
+from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, new_message_id
 from desktop_agent.core.keys import known_keys, redaction
 from desktop_agent.core.messages import Message, TextPart
@@ -18,6 +19,7 @@ from desktop_agent.core.parts.origins import Report
 from desktop_agent.core.prose import framing
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.context import windows
 from desktop_agent.engine.permissions.shell import classify, deny_list, git_profile, looking, parse
 from desktop_agent.engine.skills import front_matter, rules, yaml_fields
 from desktop_agent.engine.workspace import diffs, text_files, windows_names
@@ -347,6 +349,10 @@ PARSERS: dict[str, Parser] = {
     ),
     "model_host.litellm_client.faults:explain": Parser(
         _fault, (("", "aException", ""), ("", "https://", ""))
+    ),
+    "engine.context.windows:refused_window": Parser(
+        lambda text: windows.refused_window(Fault("too_large", text, details=text), 10_000),
+        (("", "context ", ""), ("", "> 1000 ", ""), ("", "maximum 1,", "")),
     ),
     "model_host.litellm_client.sse:feed": Parser(
         _streamed, (('data: {"a":"', "x", '"}\n\n'), ("", "data: {}\n\n", ""), ("", "\r\n", ""))
