@@ -253,7 +253,7 @@ class Agent:
 
     def release(self) -> None:
         """Let go of what only a live agent needs; the store has the rest of it."""
-        self._history.clear()
+        self.context.forget()
         self.files = FilesSeen()
         self._recent = RecentCalls()
         self.skills = SkillUse(self, self._setup.skills)

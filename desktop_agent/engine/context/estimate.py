@@ -96,6 +96,7 @@ class Estimate:
     def forget_count(self) -> None:
         """What was counted last is not the beginning of the next request any more."""
         self._counted = None
+        self._sizes = {}
 
     def _raw(self, request: ModelRequest) -> int:
         described = msgspec.json.encode(request.tools).decode("utf-8")
