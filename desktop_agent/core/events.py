@@ -4,8 +4,9 @@ A turn is TurnStarted, steps, then exactly one TurnEnded; one that could not beg
 refused it, is TurnEnded alone. Within a step:
 StepStarted, NoteTaken*, MessageAdded(user)?, (SideCallEnded?, ContextCompacted)*, RetryScheduled*,
 NoteDelivered*, MessageStarted, PartDelta*, MessageAdded(assistant), StepEnded, then for each call
-(ApprovalRequested, ApprovalResolved)?, ToolStarted?, ToolOutput*, ToolEnded, and last MessageAdded(tool). Calls that
-only read run concurrently, so their events mix; a call that was refused never started.
+(ApprovalRequested, ApprovalResolved)?, ToolStarted?, ToolOutput*, ToolEnded, and last
+MessageAdded(tool). Calls that only read run concurrently, so their events mix; a call that was
+refused never started.
 
 Agent events belong to one agent and are recorded. Most `…Changed` are snapshots: each replaces
 the one before it (ListChanged and BudgetChanged are recorded too). CommandRefused and EngineFailed
