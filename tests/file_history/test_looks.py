@@ -218,6 +218,20 @@ def test_what_git_ignores_is_known_by_its_name_and_told_when_it_is_deleted(place
     assert held == {"build": False, "cache": False, "large.big": False, "small.big": True}
 
 
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_what_a_message_deletes_first_is_known_to_come_back(
+    place: Place, *, is_watched: bool
+) -> None:
+    (place.root / "docs").mkdir()
+    (place.root / "docs" / "a.md").write_text("a")
+    (place.root / "large.bin").write_bytes(b"l" * (17 << 20))
+    if is_watched:  # nothing is read yet, as that is done when nobody asks for anything
+        place.capture.watch(S, str(place.root))
+    names = ("docs", "large.bin", "nothing", "../elsewhere")
+    paths = [os.path.normpath(os.fsencode(place.root / name)) for name in names]
+    assert place.capture.held(S, str(place.root), paths) == (True, False, False, False)
+
+
 def test_a_line_in_gitignore_hides_nothing_that_was_known(place: Place) -> None:
     (place.root / "src").mkdir()
     (place.root / "src" / "a.py").write_text("a")
