@@ -20,8 +20,16 @@ from desktop_agent.core.agents import AgentInfo, AgentSpec, Budget, EndStatus, S
 from desktop_agent.core.approvals import ApprovalRequest, Decision
 from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import AgentId, MessageId, NoteId, QuestionId, RequestId, SessionId
-from desktop_agent.core.messages import Message, ToolCall, ToolResult, Value
+from desktop_agent.core.ids import (
+    AgentId,
+    CompactionId,
+    MessageId,
+    NoteId,
+    QuestionId,
+    RequestId,
+    SessionId,
+)
+from desktop_agent.core.messages import Message, PutAside, ToolCall, ToolResult, Value
 from desktop_agent.core.notes import Note, ReturnReason
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sandbox import SandboxState
@@ -254,6 +262,41 @@ class SideCallEnded(Value, frozen=True):
     usage: Usage
 
 
+class ContextCompacted(Value, frozen=True):
+    """From now on requests carry less of the history; the transcript keeps what was said.
+
+    `aside` replaces tool results. With a `summary` only the messages `kept` stay beside it, and
+    `count` is how many it stands for. `reason`: the next request would have passed the limit, a
+    provider refused one, or the user asked. Tokens are estimates, `window` is 0 if unknown.
+    """
+
+    agent_id: AgentId
+    compaction_id: CompactionId
+    reason: Literal["limit", "refused", "asked"] = "limit"
+    aside: tuple[PutAside, ...] = ()
+    summary: Message | None = None
+    kept: tuple[MessageId, ...] = ()
+    count: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    window: int = 0
+    at: float = 0.0
+
+
+class CompactionUndone(Value, frozen=True):
+    """The history is again as it was before that compaction, which nothing had followed."""
+
+    agent_id: AgentId
+    compaction_id: CompactionId
+
+
+class ContextCleared(Value, frozen=True):
+    """The history is empty from here on, for the model; the transcript keeps what was said."""
+
+    agent_id: AgentId
+    at: float = 0.0
+
+
 class BudgetChanged(Value, frozen=True):
     """The user gave the agent another budget."""
 
@@ -364,6 +407,9 @@ AgentEvent = (
     | AgentEnded
     | BudgetReached
     | BudgetChanged
+    | ContextCompacted
+    | CompactionUndone
+    | ContextCleared
     | FilesChanged
 )
 

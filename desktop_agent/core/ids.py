@@ -11,6 +11,7 @@ MessageId = NewType("MessageId", str)
 NoteId = NewType("NoteId", str)
 RequestId = NewType("RequestId", str)
 QuestionId = NewType("QuestionId", str)
+CompactionId = NewType("CompactionId", str)
 
 
 def _fresh(prefix: str) -> str:
@@ -50,6 +51,11 @@ def new_request_id() -> RequestId:
 def new_question_id() -> QuestionId:
     """Return an id such as `qu_3f…`."""
     return QuestionId(_fresh("qu"))
+
+
+def new_compaction_id() -> CompactionId:
+    """Return an id such as `co_3f…`."""
+    return CompactionId(_fresh("co"))
 
 
 def new_call_id() -> str:

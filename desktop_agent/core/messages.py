@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -196,3 +196,48 @@ def close_open_calls(history: Sequence[Message], text: str = UNKNOWN_OUTCOME) ->
 
 def _results_message(results: Sequence[ToolResult]) -> Message:
     return Message(new_message_id(), "tool", tuple(results))
+
+
+class PutAside(Value, frozen=True):
+    """A tool result's text was replaced by this one; what it gave beside text is gone with it."""
+
+    call_id: str
+    text: str
+
+
+def with_aside(history: Sequence[Message], aside: Iterable[PutAside]) -> list[Message]:
+    """Return the history with those results replaced; messages without one stay the same values."""
+    texts = {one.call_id: one.text for one in aside}
+    return [_replaced(message, texts) for message in history] if texts else list(history)
+
+
+def compacted(
+    history: Sequence[Message],
+    aside: Iterable[PutAside],
+    summary: Message | None,
+    kept: Iterable[MessageId],
+) -> list[Message]:
+    """Return the history after a compaction.
+
+    With a summary only the messages `kept` stay, and it stands where the first of the others was.
+    """
+    shorter = with_aside(history, aside)
+    if summary is None:
+        return shorter
+    wanted = frozenset(kept)
+    place = next((at for at, one in enumerate(shorter) if one.id not in wanted), len(shorter))
+    rest = (message for message in shorter[place:] if message.id in wanted)
+    return [*shorter[:place], summary, *rest]
+
+
+def _replaced(message: Message, texts: Mapping[str, str]) -> Message:
+    if message.role != "tool" or not any(one.call_id in texts for one in message.results):
+        return message
+    parts = tuple(_part(part, texts) for part in message.parts)
+    return msgspec.structs.replace(message, parts=parts)
+
+
+def _part(part: Part, texts: Mapping[str, str]) -> Part:
+    if not isinstance(part, ToolResult) or part.call_id not in texts:
+        return part
+    return msgspec.structs.replace(part, text=texts[part.call_id], images=(), display=None)

@@ -15,8 +15,16 @@ from desktop_agent.core.workspace import Workspace
 SessionStatus = Literal["idle", "running", "needs_you", "paused", "failed", "interrupted"]
 
 
+# Where the size of a context window is known from: the list of models, a provider that refused
+# a request, or the settings.
+WindowSource = Literal["", "known", "learned", "set"]
+
+
 class SessionInfo(Value, frozen=True):
-    """A session as the list shows it. `context_tokens` is what the last request took."""
+    """A session as the list shows it. `context_tokens` is what the last request took.
+
+    `context_limit` is the window of its model in tokens, and `context_source` who says so.
+    """
 
     id: SessionId
     main_agent: AgentId
@@ -32,3 +40,4 @@ class SessionInfo(Value, frozen=True):
     context_tokens: int | None = None
     context_limit: int | None = None
     api_base: str = ""
+    context_source: WindowSource = ""

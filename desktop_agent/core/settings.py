@@ -34,7 +34,8 @@ class Settings(Value, frozen=True):
     `text_scale` is a percentage of the type sizes. `max_depth`, `max_children` (of one agent)
     and `max_agents` (live, in one session) cap subagents; `budget` is a session's main
     agent's, `subagent_budget` what each subagent gets at most. `subagent_models` are those that a
-    subagent may be started on unasked, besides its parent's.
+    subagent may be started on unasked, besides its parent's. `context_window` is how many tokens a
+    request may take at most, if less than its model allows; 0 leaves it to the model.
     """
 
     theme: Theme = "system"
@@ -48,6 +49,7 @@ class Settings(Value, frozen=True):
     keep_keys_in_file: bool = False
     max_steps: int = 200
     shell_timeout_s: int = 120
+    context_window: int = 0
     limits: Limits = Limits()
     sandbox: SandboxOptions = SandboxOptions()
     has_subagents: bool = True

@@ -45,11 +45,14 @@ from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Envir
 from desktop_agent.engine.agent.toolbox import Toolbox
 from desktop_agent.engine.base.ports import AgentRecord, Model, ModelHost, Store, StoreError
 from desktop_agent.engine.base.session import Session, tell
+from desktop_agent.engine.context.commands import ContextCommands
+from desktop_agent.engine.context.context import ContextServices
+from desktop_agent.engine.context.windows import Windows
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
 from desktop_agent.engine.sessions.change_commands import ChangeCommands
-from desktop_agent.engine.sessions.registry import UNTITLED, Sessions
+from desktop_agent.engine.sessions.registry import UNTITLED, Sessions, title_from
 from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.tree.agents import Agents
@@ -59,7 +62,7 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ChangeCommands):
+class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when they
@@ -78,15 +81,13 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands):
         environment: Environment | None = None,
     ) -> None:
         around = environment or Environment()
-        self._model = model
-        # It knows of prices, and keeps histories; a model that is scripted has none.
-        self._model_host = model if isinstance(model, ModelHost) else None
-        self._store, self._settings = store, settings
-        self._new_jobs = around.new_jobs
+        # The host knows of prices, and keeps histories; a model that is scripted has none.
+        self._model, self._model_host = model, model if isinstance(model, ModelHost) else None
+        self._store, self._settings, self._new_jobs = store, settings, around.new_jobs
         self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
-        self._prompt, self._thread = Prompt(self._is_contained), 0
+        self._prompt, self._toolbox, self._thread = Prompt(self._is_contained), Toolbox(tools), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
-        self._toolbox = Toolbox(tools)
+        windows = Windows(around.describe_model, self._current_settings)
         self._getting_ready: asyncio.Task[None] | None = None
         # Each part is given those before it; what needs a later one calls a method of this class.
         self._agents = self._new_tree()
@@ -103,6 +104,8 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands):
             confinement=Confinement(self._sandbox, around.is_machine_sandbox, around.own),
             kept=self._kept,
         )
+        with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
+        self._context = ContextServices(model, windows, *with_tools)
         given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
         self._sessions, self._permits = Sessions(*given), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
@@ -266,7 +269,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands):
         session = agent.session
         self._kept.watch(session)
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
-            session.conclude(title=_title_from(note.text), touch=True)
+            session.conclude(title=title_from(note.text), touch=True)
         self._sessions.on_agents_changed(session.info.id)
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
@@ -486,6 +489,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands):
             before_step=self._budget_guard.check,
             forget=self._forget,
             is_closing=lambda: self._sessions.is_closing,
+            context=self._context,
             skills=self._skills,
         )
         jobs = self._new_jobs() if self._new_jobs is not None else None
@@ -493,8 +497,3 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands):
         if record.spec is None and record.budget is None:
             agent.meter.budget = self._settings.budget
         return agent
-
-
-def _title_from(text: str) -> str:
-    line = text.strip().splitlines()[0].strip()
-    return line if len(line) <= 60 else f"{line[:59].rstrip()}…"

@@ -26,6 +26,7 @@
   (requests arrived), `.wait_answered(count, timeout)` (answers sent to the end),
   `.wait_disconnected(count, timeout)` (clients that closed an answer under way),
   `.timings` (arrival and end of each answered request on `time.perf_counter`'s clock).
+- `most_kept`: of more requests than this only the newest are kept.
 - `key`: when given, a request without it gets 401 in the dialect's form.
 - Nothing listens at `refused(dialect)`: a (model, api_base) pair for refused connections.
 """
@@ -183,6 +184,7 @@ class LoopbackProvider:
         key: str = "",
         name: str = "loopback",
         context_length: int = 32768,
+        most_kept: int | None = None,
     ) -> None:
         self.dialect: DialectName = dialect
         self.model = MODEL_PREFIX[dialect] + name
@@ -193,6 +195,7 @@ class LoopbackProvider:
         self._otherwise = otherwise
         self._key = key
         self._context_length = context_length
+        self._most_kept = most_kept
         self._requests: list[Received] = []
         self._other_paths: list[str] = []
         self._timings: list[tuple[float, float]] = []
@@ -349,6 +352,8 @@ class LoopbackProvider:
         )
         with self._changed:
             self._requests.append(received)
+            if self._most_kept is not None:
+                del self._requests[: -self._most_kept]
             step = self._script.popleft() if self._script else self._otherwise
             self._changed.notify_all()
         return received, step

@@ -11,6 +11,9 @@ from desktop_agent.core.events import (
     AgentEvent,
     AgentSpawned,
     BudgetChanged,
+    CompactionUndone,
+    ContextCleared,
+    ContextCompacted,
     MessageAdded,
     NoteDelivered,
     NoteQueued,
@@ -23,8 +26,8 @@ from desktop_agent.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from desktop_agent.core.ids import AgentId, NoteId
-from desktop_agent.core.messages import Message
+from desktop_agent.core.ids import AgentId, CompactionId, NoteId
+from desktop_agent.core.messages import Message, compacted
 from desktop_agent.core.notes import Note
 from desktop_agent.core.usage import Usage, is_uncounted, is_unpriced
 from desktop_agent.engine.base.ports import AgentRecord
@@ -39,6 +42,9 @@ REDUCED_KINDS = tuple(
         AgentEnded,
         AgentSpawned,
         BudgetChanged,
+        CompactionUndone,
+        ContextCleared,
+        ContextCompacted,
         MessageAdded,
         NoteDelivered,
         NoteQueued,
@@ -69,12 +75,15 @@ class _Agent:
     seconds: float = 0.0
     unpriced: int = 0
     uncounted: int = 0
+    left_out: list[Message] = field(default_factory=list[Message])
+    before: tuple[CompactionId, tuple[Message, ...]] | None = None
 
     def apply(self, event: AgentEvent) -> None:
         """Apply one event."""
         match event:
             case MessageAdded():
                 self.history.append(event.message)
+                self.before = None
             case StepStarted():
                 self.step = max(self.step, event.step)
             case TurnStarted():
@@ -101,8 +110,30 @@ class _Agent:
                     self.usage = event.usage
             case BudgetChanged():
                 self.budget = event.budget
+            case ContextCompacted() | CompactionUndone() | ContextCleared():
+                self._apply_compaction(event)
             case _:
                 self._apply_note(event)
+
+    def _apply_compaction(
+        self, event: ContextCompacted | CompactionUndone | ContextCleared
+    ) -> None:
+        was, self.before = self.before, None
+        match event:
+            case ContextCompacted():
+                self.before = event.compaction_id, tuple(self.history)
+                self._go_on_with(compacted(self.history, event.aside, event.summary, event.kept))
+            case CompactionUndone():
+                if was is not None and was[0] == event.compaction_id:
+                    self._go_on_with(list(was[1]))
+            case ContextCleared():
+                self._go_on_with([])
+
+    def _go_on_with(self, history: list[Message]) -> None:
+        stay = {message.id for message in history}
+        gone = (message for message in self.history if message.id not in stay)
+        self.left_out += [message for message in gone if message.role == "user"]
+        self.history = history
 
     def _apply_note(self, event: AgentEvent) -> None:
         match event:
@@ -144,6 +175,8 @@ def reduce(events: Iterable[AgentEvent], main_agent: AgentId) -> tuple[AgentReco
             seconds=agent.seconds,
             unpriced=agent.unpriced,
             uncounted=agent.uncounted,
+            left_out=tuple(agent.left_out),
+            before_compaction=agent.before,
         )
         for agent_id, agent in agents.items()
     )

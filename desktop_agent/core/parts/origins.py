@@ -107,6 +107,13 @@ class AttachedFile(Value, frozen=True):
     path: str
 
 
+class ContextSummary(Value, frozen=True):
+    """What stands for older messages that are left out; the files are those of all of them."""
+
+    read: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
 Origin = (
     Spoken
     | Report
@@ -119,4 +126,5 @@ Origin = (
     | TaskListShown
     | PickedSkill
     | AttachedFile
+    | ContextSummary
 )

@@ -21,6 +21,7 @@ from desktop_agent.core.parts.origins import (
     AskedAside,
     AttachedFile,
     ChildQuestion,
+    ContextSummary,
     FilesUndone,
     Origin,
     PickedSkill,
@@ -56,6 +57,7 @@ _NAMES: dict[type, str] = {
     TaskListShown: "task_list",
     PickedSkill: "skill",
     AttachedFile: "file",
+    ContextSummary: "summary",
 }
 _SKILL_STATUS = {"loaded": "loaded", "known": "loaded before", "failed": "not loaded"}
 

@@ -15,6 +15,7 @@ from desktop_agent.core.agents import AgentStatus, StopReason
 from desktop_agent.core.events import (
     AgentEnded,
     AgentEvent,
+    ContextCleared,
     EngineFailed,
     MessageAdded,
     SideCallEnded,
@@ -54,6 +55,7 @@ from desktop_agent.engine.agent.tool_batch import (
 from desktop_agent.engine.agent.usage import UsageMeter
 from desktop_agent.engine.base.ports import AgentRecord, StoreError
 from desktop_agent.engine.base.session import Session, with_short_text
+from desktop_agent.engine.context.context import AgentContext
 from desktop_agent.engine.permissions.scope import Scope, scope_of
 from desktop_agent.engine.skills.agent_skills import SkillUse
 from desktop_agent.engine.tasks.task_list import TaskList
@@ -103,6 +105,7 @@ class Agent:
         self._dispatch = setup.dispatch
         self.settings = setup.settings
         self.skills = SkillUse(self, setup.skills)
+        self.context = AgentContext(self, setup.context, record.before_compaction)
         self._activity = Activity()
         self._turn_usage = Usage()
         self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
@@ -144,6 +147,10 @@ class Agent:
         """The history as the next request would send it."""
         return tuple(self._history)
 
+    def replace_history(self, history: list[Message]) -> None:
+        """Go on with a history that is on disk: compacted, or brought back."""
+        self._history = history
+
     @property
     def user_messages(self) -> tuple[MessageId, ...]:
         """The messages in its history that the user wrote, oldest first."""
@@ -170,6 +177,14 @@ class Agent:
                 yield
             finally:
                 self.meter.end(status)
+        self._setup.changed(self)
+
+    @contextmanager
+    def thinking(self, doing: str) -> Generator[None]:
+        """Show what its model is asked for beside its work while the block runs."""
+        with self._activity.doing("running", doing):
+            self._setup.changed(self)
+            yield
         self._setup.changed(self)
 
     def is_repeated(self, call: ToolCall) -> bool:
@@ -258,6 +273,21 @@ class Agent:
         self.meter.add(usage)
         self.session.update(usage=self.session.info.usage + usage, touch=False)
 
+    def compact(self, keep: str) -> None:
+        """Compact the history, before the next step or now; `keep` says what must not be lost."""
+        self.context.wanted = keep
+        if self.spec is None:  # the turn of a subagent would end it
+            self.wake()
+
+    def clear(self) -> None:
+        """Begin context and task list anew. Raises StoreError."""
+        cleared = ContextCleared(self.id, time.time())
+        self.tasks.begin_anew(lambda changed: self.session.emit(cleared, changed))
+        self.context.forget()
+        self.files = FilesSeen()
+        self._recent = RecentCalls()
+        self._setup.forget(self.id)
+
     async def close(self) -> None:
         """Wait until a stopped turn has ended, then end the background commands."""
         if not self.life.is_ended:
@@ -314,6 +344,9 @@ class Agent:
     async def _work(self) -> None:
         """Work until nothing is left to answer."""
         steps = 0
+        if self.context.wanted is not None and not self._has_work():
+            await self.skills.prepare(list)
+            await self.context.fit(lambda: self._request(has_tools=True))
         while self._has_work():
             if steps >= self.settings().max_steps:
                 raise StepLimitReached
@@ -361,19 +394,34 @@ class Agent:
         said = self.inbox.take(started, in_turn=in_turn, more_parts=more_parts)
         self._step += 1
         if said is not None:
-            self._history.append(said)
+            self._add(said)
         self._setup.changed(self)
         stream = AnswerStream(
             self.id, self._emit, on_accepted=lambda: self.inbox.confirm(self._step)
         )
         try:
-            answer = await stream.read(self._setup.model, self._request(has_tools=has_tools))
+            answer = await self._answered(stream, has_tools=has_tools)
             message = Message(stream.message_id, "assistant", answer.parts, created_at=time.time())
             self._append_answer(message, answer.usage)
         except (ModelError, StoreError, asyncio.CancelledError) as ended:
             self._keep_partial(stream, ended)
             raise
         return message, answer
+
+    async def _answered(self, stream: AnswerStream, *, has_tools: bool) -> Answer:
+        """Return the answer to a request that fits; one that is refused as too long is made so."""
+        request = await self.context.fit(lambda: self._request(has_tools=has_tools))
+        while True:
+            try:
+                answer = await stream.read(self._setup.model, request)
+            except ModelError as error:
+                if error.fault.kind != "too_large" or stream.is_started:
+                    raise
+                await self.context.refit(request, error.fault)
+                request = self._request(has_tools=has_tools)
+            else:
+                self.context.counted(request, answer.usage)
+                return answer
 
     def _request(self, *, has_tools: bool) -> ModelRequest:
         return request_for(
@@ -393,7 +441,7 @@ class Agent:
         if partial is None:
             return
         self.session.conclude(MessageAdded(self.id, partial, is_partial=True))
-        self._history.append(partial)
+        self._add(partial)
         if isinstance(ended, ModelError):
             ended.fault = msgspec.structs.replace(ended.fault, action="continue")
         elif self._report is not None:
@@ -411,13 +459,20 @@ class Agent:
         changes: dict[str, Any] = {"usage": self.session.info.usage + usage}
         if self.spec is None:
             changes["context_tokens"] = usage.input_tokens
+            if (window := self.context.window) is not None:
+                changes |= {"context_limit": window.tokens, "context_source": window.source}
         try:
             # At once: an answer that is on disk without its end would not be charged.
             self.session.emit(MessageAdded(self.id, message), ended, **changes)
         except StoreError:
             self.session.conclude(ended, touch=True, **changes)
             raise
+        self._add(message)
+
+    def _add(self, message: Message) -> None:
+        """Append what is on disk."""
         self._history.append(message)
+        self.context.extended()
 
     def _emit(self, event: AgentEvent) -> None:
         self.meter.heard()
@@ -431,7 +486,7 @@ class Agent:
         self.batch = batch = ToolBatch(calls, self, self._dispatch)
         refusal = refusal or (CUT_OFF if is_cut_off(answer) else "")
         if refusal:
-            self._history.append(batch.close(refusal))
+            self._add(batch.close(refusal))
             return
         self._recent.add(calls)
         not_begun = NOT_EXECUTED
@@ -442,4 +497,4 @@ class Agent:
             raise
         finally:
             self.batch = None
-            self._history.append(batch.close(not_begun))
+            self._add(batch.close(not_begun))

@@ -17,7 +17,8 @@ from desktop_agent.engine.base.ports import Model
 class AnswerStream:
     """Reads one request's stream, tells what it says, and keeps the text in case it breaks.
 
-    `on_accepted` is called once, as soon as the provider has the request.
+    `on_accepted` is called once, as soon as the provider has the request. `is_started` tells
+    that something of the answer was told.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class AnswerStream:
         self._emit = emit
         self._on_accepted = on_accepted
         self._is_accepted = False
-        self._is_started = False
+        self.is_started = False
         self._text: list[str] = []
 
     async def read(self, model: Model, request: ModelRequest) -> Answer:
@@ -69,8 +70,8 @@ class AnswerStream:
             self._on_accepted()
 
     def _start(self) -> None:
-        if not self._is_started:
-            self._is_started = True
+        if not self.is_started:
+            self.is_started = True
             self._emit(MessageStarted(self._agent_id, self.message_id))
 
     def _show(self, kind: str, text: str) -> None:

@@ -45,6 +45,10 @@ class Questions:
         waiting = self._waiting.get(question_id)
         return waiting.question.agent_id if waiting is not None else None
 
+    def is_open(self, question_id: QuestionId) -> bool:
+        """Whether the question waits for its answer."""
+        return question_id in self._waiting
+
     async def ask(self, question: Question, session: Session) -> str:
         """Ask and wait; cancelling withdraws the question.
 

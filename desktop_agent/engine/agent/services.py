@@ -18,6 +18,7 @@ from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.agent.dispatch import Dispatch
 from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.base.ports import FileHistory, Model
+from desktop_agent.engine.context.context import ContextServices
 from desktop_agent.engine.skills.registry import Skills
 
 A = TypeVar("A")
@@ -69,4 +70,5 @@ class AgentSetup(Generic[A]):
     before_step: Callable[[A], Awaitable[None]]
     forget: Callable[[AgentId], None]
     is_closing: Callable[[], bool]
+    context: ContextServices
     skills: Skills | None = None

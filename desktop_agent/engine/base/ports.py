@@ -19,7 +19,7 @@ from desktop_agent.core.changes import (
 )
 from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import AgentEnded, AgentEvent
-from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.ids import AgentId, CompactionId, SessionId
 from desktop_agent.core.messages import DiffDisplay, Message
 from desktop_agent.core.notes import Note
 from desktop_agent.core.pipes.file_capture import CallBegun, Captured
@@ -61,7 +61,9 @@ class AgentRecord:
     notes that were taken but not delivered. `was_running` tells that a turn had no end.
     `spec` and `end` are a subagent's; `usage`, `tools_run` and `seconds` are sums over its
     life. `budget` is what the person gave it since. `unpriced` and `uncounted` are steps whose
-    cost, or tokens, are not known.
+    cost, or tokens, are not known. `left_out` are user messages that a compaction or a clearing
+    took out of the history, `before_compaction` the id and the history before a compaction that
+    nothing follows.
     """
 
     agent_id: AgentId
@@ -78,6 +80,8 @@ class AgentRecord:
     seconds: float = 0.0
     unpriced: int = 0
     uncounted: int = 0
+    left_out: tuple[Message, ...] = ()
+    before_compaction: tuple[CompactionId, tuple[Message, ...]] | None = None
 
 
 class StoreError(Exception):

@@ -119,7 +119,8 @@ def _has_report(parent: AgentRecord, child: AgentId) -> bool:
     notes = (*parent.inbox, *parent.unconfirmed)
     if any(note.kind == "report" and note.sender == child for note in notes):
         return True
-    parts = [part for message in parent.history for part in message.parts]
+    said = (*parent.left_out, *parent.history)
+    parts = [part for message in said for part in message.parts]
     return any(
         isinstance(part, TextPart)
         and isinstance(part.origin, Report)
@@ -178,7 +179,8 @@ def _closed_calls(
 
 
 def _never_said(record: AgentRecord) -> list[Note]:
-    said = {note_id for message in record.history for note_id in message.note_ids}
+    messages = (*record.left_out, *record.history)
+    said = {note_id for message in messages for note_id in message.note_ids}
     return [note for note in record.unconfirmed if note.id not in said]
 
 

@@ -395,3 +395,9 @@ class Sessions:
             self._arm_retry()
         else:
             self._is_refusal_told = False
+
+
+def title_from(text: str) -> str:
+    """Return a title for a session that begins with this message."""
+    line = text.strip().splitlines()[0].strip()
+    return line if len(line) <= 60 else f"{line[:59].rstrip()}…"

@@ -33,7 +33,8 @@ class TaskError(ToolError):
 class TaskList:
     """The tasks of one agent, in the order shown. `emit` gets one ListChanged a change.
 
-    Ids grow from 1 and are never given twice. `check` raises off the engine thread.
+    Ids grow from 1 and are never given twice, until the list begins anew. `check` raises off the
+    engine thread.
     """
 
     def __init__(
@@ -177,6 +178,11 @@ class TaskList:
         self._commit({}, frozenset())
         return True
 
+    def begin_anew(self, emit: Callable[[ListChanged], None]) -> None:
+        """Empty the list and count from 1 again: nobody knows of its ids any more."""
+        self._check()
+        self._commit({}, frozenset(), next_id=1, emit=emit)
+
     # -- inside ----------------------------------------------------------------------------
 
     def _require_new_subject(self, subject: str, *, but: int = 0) -> None:
@@ -249,7 +255,13 @@ class TaskList:
         return ""
 
     def _commit(
-        self, tasks: Tasks, edges: Edges, changed: int = 0, *, next_id: int | None = None
+        self,
+        tasks: Tasks,
+        edges: Edges,
+        changed: int = 0,
+        *,
+        next_id: int | None = None,
+        emit: Callable[[ListChanged], None] | None = None,
     ) -> None:
         """Take the new state, then tell it once; a disk that refuses undoes it."""
         before = (self._tasks, self._edges, self._next_id, self._revision)
@@ -259,7 +271,7 @@ class TaskList:
         self._revision += 1
         event = ListChanged(self._agent_id, self._revision, self.tasks, self._next_id)
         try:
-            self._emit(event)
+            (emit or self._emit)(event)
         except StoreError:
             self._tasks, self._edges, self._next_id, self._revision = before
             raise

@@ -59,10 +59,15 @@ def with_list(tasks: TaskList, parts_for: MoreParts) -> MoreParts:
     def more_parts(note: Note) -> Sequence[TextPart]:
         if note.kind != "task_edit":
             return parts_for(note)
-        states = tuple((task.id, task.status) for task in tasks.tasks)
-        return (TextPart("\n".join(_shown(tasks.tasks)), TaskListShown(states)),)
+        return (list_part(tasks.tasks),)
 
     return more_parts
+
+
+def list_part(tasks: Sequence[Task]) -> TextPart:
+    """Return the list as it is now, for a message."""
+    states = tuple((task.id, task.status) for task in tasks)
+    return TextPart("\n".join(_shown(tasks)), TaskListShown(states))
 
 
 def _apply(edit: TaskEdit, tasks: TaskList) -> EditLine | None:

@@ -19,7 +19,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.composer.attachments import Attachment
 from desktop_agent.gui.composer.drafts import Draft, Drafts
 from desktop_agent.gui.composer.frame import ComposerFrame
-from desktop_agent.gui.composer.input import ComposerInput
+from desktop_agent.gui.composer.input import COMMANDS, ComposerInput
 from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
@@ -40,6 +40,7 @@ class Composer(QWidget):
 
     begun = Signal()  # the user writes, for the first time
     submitted = Signal(object)  # a note
+    command_given = Signal(str, str)  # one of COMMANDS, and what stands behind it
     stop_requested = Signal()
     stop_and_send_requested = Signal(object)  # a note
     note_edited = Signal(str, str)  # id, text
@@ -270,9 +271,21 @@ class Composer(QWidget):
             self.begun.emit()
         self._show_buttons()
 
+    def _give_command(self) -> bool:
+        """Give the command that the box holds, if it holds one."""
+        name, _, text = self.draft().strip().partition(" ")
+        is_command = name.startswith("/") and name[1:] in COMMANDS
+        if not is_command or self.box.parts or self.box.skills or (text and name == "/clear"):
+            return False
+        self.box.clear()
+        self.command_given.emit(name[1:], text.strip())
+        return True
+
     def _send(self, is_other: bool) -> None:
         if self.box.is_reading:
             self._sends_when_read = is_other
+            return
+        if self._give_command():
             return
         steers = is_other != self._settings.steer_on_enter
         delivery: Delivery = "step" if self._notes.is_running and steers else "turn"

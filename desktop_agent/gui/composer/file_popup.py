@@ -120,7 +120,7 @@ class FilePopup(QFrame):
 
 
 class SkillPopup(FilePopup):
-    """`chosen` carries a skill's name."""
+    """`chosen` carries a skill's name, or a command's with the slash before it."""
 
     def __init__(self, theme: Theme, anchor: QWidget) -> None:
         super().__init__(theme, anchor)
@@ -128,15 +128,20 @@ class SkillPopup(FilePopup):
         self.name_list(self.tr("Skills that match"), self.tr("No skill matches"))
         self.list.setItemDelegate(FilterDelegate(theme, self.list))
 
-    def show_skills(self, text: str, skills: Sequence[Skill]) -> None:
-        """Show what matches by name, best first, then by description."""
+    def show_skills(self, text: str, skills: Sequence[Skill], commands: Sequence[str] = ()) -> None:
+        """Show what matches by name, best first, then by description; then these commands."""
         named = ranked(text, skills, lambda one: one.name)
         names = {one.name for one in named}
         wanted = text.casefold()
         described = (
             one for one in skills if one.name not in names and wanted in one.description.casefold()
         )
-        self.show_items([_skill_item(one) for one in (*named, *described)][:_SHOWN_SKILLS])
+        found = [_skill_item(one) for one in (*named, *described)][:_SHOWN_SKILLS]
+        about = {
+            "compact": self.tr("Summarise earlier work; behind it, what must be kept"),
+            "clear": self.tr("Begin context and task list anew; the transcript stays"),
+        }
+        self.show_items([*found, *(_command_item(one, about[one]) for one in commands)])
 
 
 def _skill_item(skill: Skill) -> QListWidgetItem:
@@ -145,4 +150,11 @@ def _skill_item(skill: Skill) -> QListWidgetItem:
     icon, tag = state_icon(skill)[0], origin_word(skill.origin)
     item.setData(ROW_ROLE, PickRow(skill.name, skill.name, detail=line, icon=icon, tag=tag))
     item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{skill.name}, {line}")
+    return item
+
+
+def _command_item(name: str, about: str) -> QListWidgetItem:
+    item = QListWidgetItem(f"/{name}")
+    item.setData(ROW_ROLE, PickRow(name, f"/{name}", detail=about, icon="terminal"))
+    item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{name}, {about}")
     return item

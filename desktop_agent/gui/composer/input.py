@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from desktop_agent.gui.composer.file_popup import FilePopup, SkillPopup
 
 _COMPLETION_DELAY_MS = 40
+# What a message may begin with, behind a slash, in place of a skill.
+COMMANDS = ("compact", "clear")
 
 
 class ComposerInput(QWidget):
@@ -244,7 +246,8 @@ class ComposerInput(QWidget):
 
     def _on_slash_changed(self, text: str | None) -> None:
         usable = [one for one in self._skills.values() if one.is_usable]
-        if text is None or not usable or not self.edit.hasFocus():
+        commands = [one for one in COMMANDS if text is not None and one.startswith(text)]
+        if text is None or not (usable or commands) or not self.edit.hasFocus():
             if self._skill_list is not None:
                 self._skill_list.hide()
             return
@@ -253,10 +256,14 @@ class ComposerInput(QWidget):
 
             self._skill_list = SkillPopup(self._theme, self)
             self._skill_list.chosen.connect(self._on_skill_chosen)
-        self._skill_list.show_skills(text, usable)
+        self._skill_list.show_skills(text, usable, commands)
 
     def _on_skill_chosen(self, name: str) -> None:
-        self.edit.remove_slash()
+        if name.startswith("/"):
+            self.edit.replace_slash(f"{name} ")
+            self._hide_lists()
+            return
+        self.edit.replace_slash("")
         self._hide_lists()
         self.add_skill(name)
 

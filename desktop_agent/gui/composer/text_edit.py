@@ -103,9 +103,9 @@ class ComposerText(QPlainTextEdit):
     def replace_mention(self, text: str) -> None:
         self._replace_sign(self.mention, text)
 
-    def remove_slash(self) -> None:
-        """Take the `/` and what was typed behind it away: it became a chip."""
-        self._replace_sign(self.slash, "")
+    def replace_slash(self, text: str) -> None:
+        """Put this in place of the `/` and what was typed behind it; nothing if it is a chip."""
+        self._replace_sign(self.slash, text)
 
     def _replace_sign(self, typed: str | None, text: str) -> None:
         if typed is not None:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import CommandRefused, Event
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.ids import AgentId, CompactionId
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.kit.text import plain, with_plural
@@ -199,10 +199,11 @@ class SidePanelController(Controller):
                 self._session.show_agent(agent_id)
             case "more":
                 engine.extend_budget(agent)
-            case "stop_call":
-                self._session.tell(engine.stop_call, text)
-            case "allow_outside":
-                self._session.tell(engine.allow_outside, text)
+            case "undo_compaction":
+                self._session.tell(engine.undo_compaction, CompactionId(text))
+            case "stop_call" | "allow_outside":
+                is_stop = command == "stop_call"
+                self._session.tell(engine.stop_call if is_stop else engine.allow_outside, text)
             case "budget":
                 self.edit_budget(agent_id)
             case "finish":

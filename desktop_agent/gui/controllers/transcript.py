@@ -32,6 +32,7 @@ class TranscriptController(Controller):
         frame.find_bar.searched.connect(self.find)
         frame.sidebar.sessions.searched.connect(self._search_sessions)
         frame.composer.box.path_completion_requested.connect(self._complete_path)
+        frame.composer.command_given.connect(self._give_command)
 
     def _on_page_made(self, view: TranscriptView, agent_id: str) -> None:
         view.earlier_requested.connect(lambda: self._load_earlier(AgentId(agent_id)))
@@ -65,6 +66,14 @@ class TranscriptController(Controller):
         matched = self._frame.sidebar.sessions.set_matches
         found = self._queries.engine.search_sessions(text)
         self._queries.ask(lambda ids: matched(text, ids), found)
+
+    def _give_command(self, name: str, text: str) -> None:
+        """Do what a command in the message box says about the agent that is shown."""
+        engine = self._engine
+        if name == "compact":
+            self._session.tell(engine.compact, text)
+        else:
+            self._session.tell(engine.clear_context)
 
     def _complete_path(self, prefix: str) -> None:
         """Find the files for what stands behind an `@`."""

@@ -119,6 +119,11 @@ class BehaviourPage(SettingsPage):
             self.tr("A command that takes longer is ended, unless the agent asks for more"),
             self.bind("shell_timeout_s", NumberBox("shellTimeout", 1, 600, self.tr(" s"))),
         )
+        group.add_row(
+            self.tr("Context at most"),
+            self.tr("Tokens that a request may take, if less than the model allows; 0 for all"),
+            self.bind("context_window", NumberBox("contextWindow", 0, 10_000_000)),
+        )
         return group
 
     def _keys(self) -> SettingGroup:

@@ -57,7 +57,7 @@ def sent(qtbot, composer):
 
 def test_a_slash_at_the_beginning_offers_the_skills_that_can_be_used(composer, qtbot):
     qtbot.keyClicks(text_of(composer), "/")
-    assert offered(composer) == ["review", "invoice", "pdf", "design"]
+    assert offered(composer) == ["review", "invoice", "pdf", "design", "/compact", "/clear"]
     qtbot.keyClicks(text_of(composer), "inv")
     assert offered(composer)[0] == "invoice"
 
@@ -125,7 +125,7 @@ def test_a_skill_that_is_switched_off_meanwhile_stays_behind_and_says_so(compose
 def test_untrusted_and_vanished_skills_are_not_offered_and_never_sent(composer, qtbot):
     composer.box.set_skills((untrusted("deploy"),))
     qtbot.keyClicks(text_of(composer), "/")
-    assert offered(composer) is None
+    assert offered(composer) == ["/compact", "/clear"]
     text_of(composer).clear()
     composer.box.add_skill("deploy")
     composer.box.add_skill("gone")
@@ -188,3 +188,26 @@ def test_a_message_that_never_reached_the_disk_comes_back_with_its_skills(compos
     composer.apply(CommandRefused("send", "The disk is full.", "ag_1", note.id))
     assert composer.draft() == "Do it"
     assert len(chips(composer)) == 1
+
+
+def test_compact_is_chosen_behind_a_slash_and_given_with_what_must_be_kept(composer, qtbot):
+    box = text_of(composer)
+    qtbot.keyClicks(box, "/comp")
+    assert offered(composer) == ["/compact"]
+    qtbot.keyClick(box, ENTER)
+    assert box.toPlainText() == "/compact "
+    assert offered(composer) is None
+    qtbot.keyClicks(box, "the  price list")
+    with (
+        qtbot.waitSignal(composer.command_given) as given,
+        qtbot.assertNotEmitted(composer.submitted),
+    ):
+        qtbot.keyClick(box, ENTER)
+    assert given.args == ["compact", "the  price list"]
+    assert box.toPlainText() == ""
+
+
+def test_a_message_that_only_begins_like_a_command_is_sent(composer, qtbot):
+    for words in ("/clearly wrong", "/clear the table", "compact"):
+        qtbot.keyClicks(text_of(composer), words)
+        assert sent(qtbot, composer).text == words

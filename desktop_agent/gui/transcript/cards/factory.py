@@ -21,7 +21,7 @@ from desktop_agent.gui.transcript.cards.card import (
     line_height,
 )
 from desktop_agent.gui.transcript.cards.changes_card import ChangesCard
-from desktop_agent.gui.transcript.cards.fold_card import ReportCard, ThinkingCard
+from desktop_agent.gui.transcript.cards.fold_card import CompactionCard, ReportCard, ThinkingCard
 from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
 from desktop_agent.gui.transcript.cards.row_text import line_of, turn_text
@@ -45,7 +45,9 @@ class CardFactory:
         match row:
             case items.ToolItem() | ToolGroup():
                 return known_height(self._theme, row, self._host.unfolded)
-            case items.ThinkingItem(key=key) if not self._host.unfolded.get(key):
+            case items.ThinkingItem(key=key) | items.CompactionItem(key=key) if (
+                not self._host.unfolded.get(key)
+            ):
                 return line_height(self._theme)
             case items.RetryItem() | WorkingRow():
                 return line_height(self._theme)
@@ -122,6 +124,8 @@ class CardFactory:
             asking = self._ask_card(row)
             asking.left.connect(host.compose_requested)
             return asking
+        if isinstance(row, items.CompactionItem):
+            return CompactionCard(host, row)
         if isinstance(row, items.RetryItem):
             return RetryCard(self._theme, host.ground, row, host.clocks.wall())
         if not isinstance(row, EarlierRow):

@@ -1,4 +1,4 @@
-"""Cards that unfold: the model's reasoning, and the report of a subagent."""
+"""Cards that unfold: the model's reasoning, a subagent's report, and what was left out."""
 
 from __future__ import annotations
 
@@ -14,8 +14,16 @@ from desktop_agent.gui.transcript.cards.changes_card import scope_of_agent, undo
 from desktop_agent.gui.transcript.cards.changes_text import undone_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.output_view import OutputView
-from desktop_agent.gui.transcript.cards.row_text import agent_message_text, ended_text
-from desktop_agent.gui.transcript.state.items import AgentMessageItem, ThinkingItem
+from desktop_agent.gui.transcript.cards.row_text import (
+    agent_message_text,
+    compaction_text,
+    ended_text,
+)
+from desktop_agent.gui.transcript.state.items import (
+    AgentMessageItem,
+    CompactionItem,
+    ThinkingItem,
+)
 
 _ICONS = {"completed": "ok", "failed": "failed", "stopped": "stopped", "over_budget": "stopped"}
 
@@ -170,3 +178,36 @@ class ReportCard(FoldCard):
             button,
             *undo_buttons(self.host, self._item.changes, scope, self, is_short=True),
         )
+
+
+class CompactionCard(FoldCard):
+    """What stands for messages that the model does not get any more."""
+
+    def __init__(self, host: CardHost, item: CompactionItem) -> None:
+        super().__init__(host, item.key, flat=True)
+        self._item = item
+        self.setObjectName("compactionCard")
+        header = self.header
+        header.setObjectName("compactionHeader")
+        header.icon_name = "history"
+        header.verb, header.target = compaction_text(item)
+        self.set_name(f"{header.verb}, {header.target}")
+        header.setChecked(host.unfolded.get(item.key, False))
+
+    @property
+    def details_name(self) -> str:
+        return self.tr("What the agent gets instead")
+
+    @property
+    def details_text(self) -> str:
+        return clean(without_direction_marks(self._item.text))
+
+    def make_details(self) -> tuple[OutputView | DiffView, Sequence[QWidget]]:
+        view, _ = super().make_details()
+        if not self._item.is_current:
+            return view, ()
+        button = GhostButton(self._theme, self.tr("Undo"), "undo-2")
+        button.setObjectName("undoCompaction")
+        command, wanted = self.host.command_requested, self._item.compaction_id
+        button.clicked.connect(lambda: command.emit("", "undo_compaction", wanted))
+        return view, (button,)

@@ -9,7 +9,14 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.approvals import Deny
 from desktop_agent.gui.kit.safe_text import duration_text, with_marks
-from desktop_agent.gui.kit.text import plain, plain_words, stop_words, unmarked
+from desktop_agent.gui.kit.text import (
+    plain,
+    plain_words,
+    short_count,
+    stop_words,
+    unmarked,
+    with_plural,
+)
 from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
 from desktop_agent.gui.transcript.cards.changes_text import changes_text, undo_text
 from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
@@ -48,6 +55,8 @@ def line_of(row: Row, name_of: NameOf) -> Line | None:
             return Line("message-circle-reply", *_message(row))
         case items.BudgetItem(is_current=False):
             return Line("gauge", _budget_text(row))
+        case items.CompactionItem(is_cleared=True):
+            return Line("minus", compaction_text(row)[0])
         case items.TurnItem(reason="finished"):
             return Line("clock", turn_text(row, name_of))
         case _:
@@ -69,6 +78,8 @@ def row_text(row: Row, name_of: NameOf) -> str:
             return agent_message_text(row)
         case items.BudgetItem():
             return _budget_text(row)
+        case items.CompactionItem():
+            return ": ".join(compaction_text(row))
         case _:
             return _other_text(row)
 
@@ -93,6 +104,26 @@ def _other_text(row: Row) -> str:
             return undo_text(row)
         case _:
             return ""
+
+
+def compaction_text(item: items.CompactionItem) -> tuple[str, str]:
+    """Return what a compaction left out of requests, and how much of it."""
+    if item.is_cleared:
+        words = "Context cleared: from here on the agent knows nothing of what stands above"
+        return translate("Transcript", words), ""
+    if item.count:
+        title = translate("Transcript", "Earlier work summarised")
+        parts = translate("Transcript", "%n message(s)", "", item.count)
+        parts = with_plural(parts, item.count)
+    else:
+        title = translate("Transcript", "Older outputs put aside")
+        parts = with_plural(translate("Transcript", "%n output(s)", "", item.aside), item.aside)
+    if item.is_undone:
+        return title, translate("Transcript", "undone")
+    tokens = translate("Transcript", "{before} → {after} tokens").format(
+        before=short_count(item.tokens_before), after=short_count(item.tokens_after)
+    )
+    return title, f"{parts}, {tokens}"
 
 
 def turn_text(item: items.TurnItem, name_of: NameOf) -> str:

@@ -9,7 +9,13 @@ from typing import Literal
 from desktop_agent.core.agents import AgentInfo, Budget, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision, Deny
 from desktop_agent.core.changes import ChangeSet
-from desktop_agent.core.events import NoteDelivered, NoteReturned, StopReport, TurnEnded
+from desktop_agent.core.events import (
+    ContextCompacted,
+    NoteDelivered,
+    NoteReturned,
+    StopReport,
+    TurnEnded,
+)
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, MessageId, NoteId
 from desktop_agent.core.messages import ToolCall, ToolResult
@@ -219,6 +225,26 @@ class BudgetItem:
     is_current: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class CompactionItem:
+    """From here on the model gets less of what stands above, or with `is_cleared` nothing of it.
+
+    `text` is the summary, or lists what was put aside where there is none (`count` is 0 then).
+    Only the `is_current` one can be undone: nothing follows it.
+    """
+
+    key: str
+    compaction_id: str = ""
+    text: str = ""
+    count: int = 0
+    aside: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    is_current: bool = True
+    is_undone: bool = False
+    is_cleared: bool = False
+
+
 Item = (
     UserItem
     | AnswerItem
@@ -233,6 +259,7 @@ Item = (
     | FailureItem
     | AgentMessageItem
     | BudgetItem
+    | CompactionItem
 )
 
 
@@ -256,7 +283,7 @@ def is_open(item: Item) -> bool:
             return state in {"sending", "failed"}
         case ToolItem(state=state):
             return state not in FINAL_STATES
-        case TurnItem(is_current=is_current):
+        case TurnItem(is_current=is_current) | CompactionItem(is_current=is_current):
             return is_current
         case AgentMessageItem(kind=kind, state=state):
             return kind == "question" and state != "closed"
@@ -316,6 +343,26 @@ def turn_item(event: TurnEnded, started_at: float) -> TurnItem:
         max(0.0, seconds),
         event.at,
     )
+
+
+def compaction_item(event: ContextCompacted) -> CompactionItem:
+    """Return what a compaction left out of requests."""
+    texts = [event.summary.text] if event.summary is not None else [a.text for a in event.aside]
+    return CompactionItem(
+        event.compaction_id,
+        event.compaction_id,
+        "\n".join(texts),
+        event.count,
+        len(event.aside),
+        event.tokens_before,
+        event.tokens_after,
+    )
+
+
+def passed(items: Iterable[Item]) -> list[CompactionItem]:
+    """Return the compactions that could be undone, now that something follows them."""
+    open_ones = (item for item in items if isinstance(item, CompactionItem) and item.is_current)
+    return [replace(item, is_current=False) for item in open_ones]
 
 
 def rested(items: Iterable[Item]) -> list[TurnItem]:

@@ -26,6 +26,8 @@ from desktop_agent.gui.transcript.state.changes import FileChanges
 from desktop_agent.gui.transcript.state.message_items import segment_key, segments, user_items
 
 _RETRY = "retry"
+# Refused because it is not possible now, which the bar above says: nothing failed.
+_BY_RULE = frozenset({"compact", "undo_compaction", "clear_context"})
 LIVE_OUTPUT_LIMIT = 20_000
 
 
@@ -100,6 +102,9 @@ class Transcript:
             events.ApprovalResolved: self._on_approval_resolved,
             events.QuestionAsked: self._on_question,
             events.QuestionAnswered: self._on_question_answered,
+            events.ContextCompacted: self._on_compacted,
+            events.CompactionUndone: self._on_undone,
+            events.ContextCleared: self._on_cleared,
             events.NoteDelivered: self._on_note,
             events.NoteReturned: self._on_note,
             events.FilesChanged: lambda event: self._take_files(event.changes, is_own=True),
@@ -253,12 +258,26 @@ class Transcript:
         self._end_retry()
         self._put(items.RetryItem(_RETRY, event.attempt, event.delay_s, event.fault))
 
+    def _on_compacted(self, event: events.ContextCompacted) -> None:
+        self._put(*items.passed(self._open.values()), items.compaction_item(event))
+
+    def _on_undone(self, event: events.CompactionUndone) -> None:
+        item = self._items.get(event.compaction_id)
+        if isinstance(item, items.CompactionItem):
+            self._put(replace(item, is_current=False, is_undone=True))
+
+    def _on_cleared(self, event: events.ContextCleared) -> None:
+        line = items.CompactionItem(f"cleared/{event.at}", is_current=False, is_cleared=True)
+        self._put(*items.passed(self._open.values()), line)
+
     def _end_retry(self) -> None:
         if _RETRY in self._items:
             self._order.remove(_RETRY)
             self._drop(_RETRY)
 
     def _on_command_refused(self, event: events.CommandRefused) -> None:
+        if event.command in _BY_RULE:
+            return
         if event.command in {"decide", "answer"}:  # it is still asked for
             for item in list(self._open.values()):
                 if isinstance(item, items.ApprovalItem | items.QuestionItem):
@@ -335,6 +354,7 @@ class Transcript:
 
     def _on_message(self, event: events.MessageAdded) -> None:
         message = event.message
+        self._put(*items.passed(self._open.values()))
         if message.role == "user":
             said = [self._files.shown(one) for one in user_items(message, self._items.get)]
             self._files.begin_message(message.id)

@@ -1,0 +1,110 @@
+"""How many tokens a request takes: the provider's last count, and an estimate of what is new."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import msgspec
+
+from desktop_agent.core.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCall
+from desktop_agent.core.requests import ModelRequest
+
+# Of UTF-8, for a token: prose has about 4.2, code and JSON 3 to 3.5, Chinese 3.
+_BYTES_PER_TOKEN = 3
+_IMAGE_TOKENS = 1_500
+_MESSAGE_TOKENS = 8
+# A provider that counts less than this share of the estimate, or more than that, is not believed.
+_LOWEST, _HIGHEST = 0.5, 4.0
+
+
+def text_tokens(text: str) -> int:
+    """Estimate the tokens of a text, rather too many than too few."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return size // _BYTES_PER_TOKEN + 1
+
+
+def message_tokens(message: Message) -> int:
+    """Estimate the tokens of a message."""
+    return _MESSAGE_TOKENS + sum(map(_part_tokens, message.parts))
+
+
+def _part_tokens(part: Part) -> int:
+    match part:
+        case TextPart():
+            return text_tokens(part.text)
+        case ThinkingPart():
+            return text_tokens(part.text) + text_tokens(part.signature)
+        case ImagePart():
+            return _IMAGE_TOKENS
+        case ToolCall():
+            words = part.raw or json.dumps(part.arguments, ensure_ascii=False)
+            return _MESSAGE_TOKENS + text_tokens(words) + text_tokens(part.signature)
+        case _:
+            pictures = len(part.images) * _IMAGE_TOKENS
+            return _MESSAGE_TOKENS + text_tokens(part.text) + pictures
+
+
+class Estimate:
+    """Of one agent's requests. `factor` is what the provider counts for an estimated token."""
+
+    def __init__(self) -> None:
+        self.factor = 1.0
+        self._lowest = _LOWEST
+        # The last request that was counted, as long as the next one only adds to it.
+        self._counted: tuple[int, int] | None = None
+        self._sizes: dict[int, tuple[Message, int]] = {}
+
+    def tokens(self, request: ModelRequest) -> int:
+        """Return what a request will take."""
+        raw = self._raw(request)
+        if self._counted is None:
+            return math.ceil(raw * self.factor)
+        known, tokens = self._counted
+        more = raw - known
+        return tokens + math.ceil(more * (max(1.0, self.factor) if more > 0 else self.factor))
+
+    def of_message(self, message: Message) -> int:
+        """Return what a message of the history takes."""
+        return math.ceil(self._size(message) * self.factor)
+
+    def of_part(self, part: Part) -> int:
+        """Return what a part of a message takes."""
+        return math.ceil(_part_tokens(part) * self.factor)
+
+    def of_text(self, text: str) -> int:
+        """Return what a text takes."""
+        return math.ceil(text_tokens(text) * self.factor)
+
+    def counted(self, request: ModelRequest, tokens: int | None) -> None:
+        """Take what the provider counted for a request, if it did."""
+        if tokens is None:
+            return
+        raw = self._raw(request)
+        # Some count wrongly, or without what they had in their cache.
+        believed = min(max(float(tokens), raw * self._lowest), raw * _HIGHEST)
+        self.factor = believed / raw
+        self._counted = (raw, math.ceil(believed))
+
+    def refused(self, request: ModelRequest, window: int) -> None:
+        """A request was too long for this window: whatever was estimated, it took more."""
+        share = window / self._raw(request)
+        self._lowest = min(1.0, max(self._lowest, share))
+        self.factor = min(max(self.factor, share), _HIGHEST)
+        self._counted = None
+
+    def forget_count(self) -> None:
+        """What was counted last is not the beginning of the next request any more."""
+        self._counted = None
+
+    def _raw(self, request: ModelRequest) -> int:
+        described = msgspec.json.encode(request.tools).decode("utf-8")
+        sizes = {id(message): (message, self._size(message)) for message in request.messages}
+        self._sizes = sizes
+        said = sum(size for _, size in sizes.values())
+        return text_tokens(request.system) + text_tokens(described) + said
+
+    def _size(self, message: Message) -> int:
+        # Kept by identity, with the message itself: an id of one that lives is nobody else's.
+        known = self._sizes.get(id(message))
+        return known[1] if known is not None else message_tokens(message)

@@ -1,0 +1,100 @@
+"""How large the models' context windows are: known, learned from a refusal, or set by the user."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.models import DEMO_MODEL, ModelInfo
+from desktop_agent.core.sessions import SessionInfo, WindowSource
+from desktop_agent.core.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+_SMALLEST = 1_000
+_READ = 8_000
+# What providers say: "200251 tokens > 199999 maximum", "maximum context length is 8192 tokens",
+# "the maximum number of tokens allowed (1048576)", "available context size (4096 tokens)".
+_NUMBER = r"(\d[\d,]{2,11})"
+_SAID = (
+    re.compile(rf">\s{{0,3}}{_NUMBER}\s{{0,3}}maximum", re.IGNORECASE),
+    re.compile(rf"\b(?:maximum|context|n_ctx)[^\d\n]{{0,60}}{_NUMBER}", re.IGNORECASE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How many tokens a request to a model may take, and where that is known from."""
+
+    tokens: int
+    source: WindowSource
+
+
+class Windows:
+    """All that is known of windows, for the whole engine."""
+
+    def __init__(
+        self,
+        describe: Callable[[str], Awaitable[ModelInfo | None]] | None,
+        settings: Callable[[], Settings],
+    ) -> None:
+        """`describe` knows a model by its name."""
+        self._describe = describe
+        self._settings = settings
+        self._known: dict[str, int | None] = {}
+        self._learned: dict[tuple[str, str], int] = {}
+
+    async def of(self, model: str, api_base: str) -> Window | None:
+        """Return a model's window; the smallest that is known of counts."""
+        learned, known = self.learned(model, api_base), await self._listed(model)
+        found: list[Window] = []
+        if learned is not None:
+            found.append(Window(learned, "learned"))
+        if known is not None:
+            found.append(Window(known, "known"))
+        if wanted := self._settings().context_window:
+            found.append(Window(max(_SMALLEST, wanted), "set"))
+        return min(found, key=lambda window: window.tokens, default=None)
+
+    def learned(self, model: str, api_base: str) -> int | None:
+        """Return what refusals said of a model's window."""
+        return self._learned.get((model, api_base))
+
+    def learn(self, model: str, api_base: str, tokens: int | None) -> None:
+        """A provider has refused a longer request; None forgets what was learned."""
+        if tokens is None:
+            self._learned.pop((model, api_base), None)
+        else:
+            self._learned[model, api_base] = tokens
+
+    def remember(self, info: SessionInfo) -> None:
+        """Take what an earlier run of the app has learned."""
+        if info.context_source == "learned" and info.context_limit:
+            self._learned.setdefault((info.model, info.api_base), info.context_limit)
+
+    async def _listed(self, model: str) -> int | None:
+        if self._describe is None or model == DEMO_MODEL:
+            return None
+        if model not in self._known:
+            try:
+                info = await self._describe(model)
+            except Exception as error:  # noqa: BLE001 - a request can do without
+                _log.warning("the window of %s could not be looked up: %s", model, error)
+                return None
+            self._known[model] = info.context_limit if info is not None else None
+        return self._known[model]
+
+
+def refused_window(fault: Fault, tokens: int) -> int:
+    """Return what a refusal says of the window, for a request of about so many tokens."""
+    for text in (fault.details[:_READ], fault.message[:_READ]):
+        for pattern in _SAID:
+            for said in pattern.findall(text):
+                window = int(said.replace(",", ""))
+                # A number far above what was sent is of something else.
+                if _SMALLEST <= window <= 4 * tokens:
+                    return window
+    return max(_SMALLEST, tokens * 9 // 10)

@@ -1,0 +1,1 @@
+"""Long work: what a request carries once the history is too long for the window."""
