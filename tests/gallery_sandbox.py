@@ -165,7 +165,7 @@ async def _machine(gallery: Gallery) -> None:
     gallery.show(story.edited())
     gallery.hear(SandboxChanged(HOLDS), MachineSandboxChanged((story.edited().info.id,)))
     await gallery.take("79-bar-machine")
-    gallery.window.open_picker()
+    gallery.window.popups.open_picker()
     await gallery.take("79b-machine-in-picker")
     part(gallery.window, "workspacePicker").close()
 

@@ -118,9 +118,12 @@ class Capture:
 
     def held(self, session_id: SessionId, root: str, paths: Sequence[bytes]) -> tuple[bool, ...]:
         """Return which of these absolute paths an undo could bring back as they are now."""
+        self._folder(os.fsencode(root))
         for folder in self._folders.values():
-            if any(folder.relative(path) is not None for path in paths):
-                self._look_outside(folder, session_id, root, time.monotonic() + _FIRST_S)
+            if any(folder.relative(_real(path)) is not None for path in paths):
+                until = time.monotonic() + _FIRST_S
+                self._look_outside(folder, session_id, root, until)
+                _read_until(folder, until)
         return tuple(self._is_held(_real(path)) for path in paths)
 
     def _is_held(self, path: bytes) -> bool:
@@ -197,8 +200,7 @@ class Capture:
             folder = self._folder(root)
             call.folders.append(folder)
             self._look_outside(folder, begun.session_id, begun.root, until)
-            while folder.has_unread and time.monotonic() < until:
-                folder.read_some(until)
+            _read_until(folder, until)
             if folder.has_unread:
                 held, every = folder.progress
                 call.remarks.append(f"Undo holds {held:,} of {every:,} files.")
@@ -357,6 +359,11 @@ class Capture:
     def _is_idle_below(self, folder: TrackedFolder, root: bytes) -> bool:
         is_used = any(folder in call.folders for call in self._calls.values())
         return _is_below(folder.root, root) and not is_used
+
+
+def _read_until(folder: TrackedFolder, until: float) -> None:
+    while folder.has_unread and time.monotonic() < until:
+        folder.read_some(until)
 
 
 def _meet(one: _Call, other: _Call) -> bool:

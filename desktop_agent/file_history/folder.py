@@ -225,8 +225,9 @@ class TrackedFolder:
                 yield from self._take_away(path, busy)
                 continue
             if old is not None and old.kind == "folder" and found.kind != "folder":
-                yield from self._take_away(path, busy)
-                old = None
+                # The path itself has one change, from a folder to what is there now.
+                yield from self._take_away_inside(path, busy)
+                self._tree.pop(path, None)
             was_unread = path in self._unread or (old is not None and _is_unsure(old))
             new = self._now(root, path, found, is_late=is_first or time.monotonic() > until)
             if not is_first and is_other(old, new) and not (is_outside and was_unread):
@@ -238,9 +239,14 @@ class TrackedFolder:
         self._begin_watch()
         changed = self._changed_folders()
         is_full = changed is None
-        waiting = [b""] if changed is None else sorted(changed)
+        # A folder before those in it: it may tell that something else stands in their place now.
+        waiting = [b""] if changed is None else sorted(changed, reverse=True)
+        done: set[bytes] = set()
         while waiting:
             folder = waiting.pop()
+            if folder in done or folder not in self._tree:
+                continue
+            done.add(folder)
             self._add_watch(folder)
             listing = list_folder(self.absolute(folder), device)
             known = self._tree.get(folder, {})
@@ -385,11 +391,16 @@ class TrackedFolder:
             if path not in busy:
                 yield PathChange(self.absolute(path), state_of(old), state_of(None))
 
+    def _take_away_inside(
+        self, folder: bytes, busy: Collection[bytes] = ()
+    ) -> Iterator[PathChange]:
+        for name in list(self._tree.get(folder, ())):
+            yield from self._take_away(_join(folder, name), busy)
+
     def _lose_sight(self, folder: bytes) -> None:
         """A folder that can't be listed any more is known by its name."""
-        for name in list(self._tree.get(folder, ())):
-            for _ in self._take_away(_join(folder, name)):
-                pass
+        for _ in self._take_away_inside(folder):
+            pass
         known = self.entry(folder) if folder else None
         if known is not None:
             self._tree.pop(folder, None)

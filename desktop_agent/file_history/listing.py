@@ -51,8 +51,8 @@ def list_folder(path: bytes, device: int) -> Listing:
                     except OSError:
                         continue  # it went while it was listed
                     listing.entries[one.name] = entry_of(status, device)
-    except FileNotFoundError:
-        pass
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # it went, and its parent tells what is there instead
     except OSError:
         listing.is_readable = False
     return listing

@@ -137,6 +137,32 @@ def test_whatever_commands_do_the_message_is_undone_to_the_byte(
     assert state_of(any_place.root) == before
 
 
+@pytest.mark.parametrize("kind", ["file", "link", "link to a folder"])
+def test_a_folder_that_a_command_replaced_comes_back_with_all_that_was_in_it(
+    any_place: Place, kind: str
+) -> None:
+    elsewhere = any_place.root.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "secret.txt").write_text("not of this folder")
+    replaced = any_place.root / "a"
+    (replaced / "inner").mkdir(parents=True)
+    (replaced / "x.txt").write_text("x")
+    (replaced / "inner" / "y.txt").write_text("y")
+    any_place.capture.watch(S, str(any_place.root))
+    before = state_of(any_place.root)
+    set_id, _ = any_place.begin()
+    shutil.rmtree(replaced)
+    if kind == "file":
+        replaced.write_text("now a file")
+    else:
+        replaced.symlink_to("nowhere" if kind == "link" else elsewhere)
+    found = any_place.changed(any_place.capture.end(set_id))
+    assert found == [("a", "changed"), ("a/inner/y.txt", "deleted"), ("a/x.txt", "deleted")]
+    any_place.undo()
+    assert state_of(any_place.root) == before
+    assert (elsewhere / "secret.txt").read_text() == "not of this folder"
+
+
 def test_more_changes_than_the_system_tells_of_are_all_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +216,20 @@ def test_what_git_ignores_is_known_by_its_name_and_told_when_it_is_deleted(place
     recorded = place.capture.end(set_id).recorded[0].changes
     held = {file.path: file.is_held for file in recorded.files}
     assert held == {"build": False, "cache": False, "large.big": False, "small.big": True}
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_what_a_message_deletes_first_is_known_to_come_back(
+    place: Place, *, is_watched: bool
+) -> None:
+    (place.root / "docs").mkdir()
+    (place.root / "docs" / "a.md").write_text("a")
+    (place.root / "large.bin").write_bytes(b"l" * (17 << 20))
+    if is_watched:  # nothing is read yet, as that is done when nobody asks for anything
+        place.capture.watch(S, str(place.root))
+    names = ("docs", "large.bin", "nothing", "../elsewhere")
+    paths = [os.path.normpath(os.fsencode(place.root / name)) for name in names]
+    assert place.capture.held(S, str(place.root), paths) == (True, False, False, False)
 
 
 def test_a_line_in_gitignore_hides_nothing_that_was_known(place: Place) -> None:

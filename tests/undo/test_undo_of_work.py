@@ -30,10 +30,9 @@ def contents(rig: UndoRig) -> dict[str, bytes]:
     return {name: content for name, (_, content) in rig.tree_of_files().items()}
 
 
-async def appeared(path: Path) -> None:
-    async with asyncio.timeout(HANG_S):
-        while not path.exists():  # noqa: ASYNC110 - a file tells nobody
-            await asyncio.sleep(0.01)
+async def opened(gate: Path) -> int:
+    """Wait until a command reads from this pipe; it goes on when the descriptor is closed."""
+    return await asyncio.wait_for(asyncio.to_thread(os.open, gate, os.O_WRONLY), HANG_S)
 
 
 async def test_what_files_tools_and_commands_changed_is_told_with_the_message(
@@ -198,18 +197,19 @@ async def test_nothing_is_undone_while_a_command_runs_in_the_folder(tmp_path: Pa
         tmp_path,
         [
             calls(write("a.txt", "a\n")), says("one"),
-            calls(shell("mkfifo gate; echo begun > begun; cat gate")), says("two"),
+            calls(shell("cat gate; echo b > b.txt")), says("two"),
         ],
     )  # fmt: skip
+    os.mkfifo(rig.folder / "gate")
     await rig.run("first")
     rig.send("second")
-    await appeared(rig.folder / "begun")
+    gate = await opened(rig.folder / "gate")
     with pytest.raises(UndoError, match="is running in this folder"):
         await rig.undo(message_id=rig.user_messages[0])
     plan = await rig.engine.plan_undo(rig.scope(message_id=rig.user_messages[0]))
-    assert "mkfifo" in plan.blocked
+    assert "cat gate" in plan.blocked
     assert contents(rig)["a.txt"] == b"a\n"
-    os.close(await asyncio.to_thread(os.open, rig.folder / "gate", os.O_WRONLY))
+    os.close(gate)
     await rig.until(TurnEnded, 2)
     await rig.undo(message_id=rig.user_messages[0])
     assert "a.txt" not in contents(rig)
@@ -220,14 +220,14 @@ async def test_a_background_command_is_captured_to_its_end(tmp_path: Path) -> No
     rig = UndoRig(
         tmp_path,
         [
-            calls(shell("mkfifo gate; cat gate; echo late > late.txt", run_in_background=True)),
+            calls(shell("cat gate; echo late > late.txt", run_in_background=True)),
             says("one"),
         ],
     )
+    os.mkfifo(rig.folder / "gate")
     await rig.run("go")
     assert not [one for one in rig.sets if any(f.path == "late.txt" for f in one.files)]
-    await appeared(rig.folder / "gate")
-    os.close(await asyncio.to_thread(os.open, rig.folder / "gate", os.O_WRONLY))
+    os.close(await opened(rig.folder / "gate"))
     await rig.once(lambda: any(f.path == "late.txt" for one in rig.sets for f in one.files))
     assert (rig.folder / "late.txt").exists()
     await rig.undo(message_id=rig.user_messages[0])

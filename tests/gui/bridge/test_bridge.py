@@ -116,7 +116,9 @@ def test_a_command_sent_before_the_engine_is_there_is_not_lost(started, qtbot):
     bridge = started(slow)
     bridge.engine.say("early")
     gate.set()
-    qtbot.waitState(bridge.received, lambda: texts(bridge) == ["early"])
+    bridge.engine.say("later")
+    qtbot.waitState(bridge.received, lambda: len(texts(bridge)) == 2)
+    assert texts(bridge) == ["early", "later"]
 
 
 def test_events_arrive_on_the_window_thread_even_for_a_plain_function(started, qtbot):

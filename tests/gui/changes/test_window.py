@@ -184,10 +184,12 @@ def test_after_a_restart_the_message_still_tells_and_takes_back(
 ):
     before = texts(project)
     work(qtbot, window, team, heard)
+    session_id = window.known.session_id
     open_window.close(window)
+    # A window begins a session of its own as well.
     again = open_window(project, model="demo")
-    qtbot.waitUntil(lambda: bool(again.known.sessions), timeout=WAIT)
-    again.flow.show_session(next(iter(again.known.sessions)))
+    qtbot.waitUntil(lambda: session_id in again.known.sessions, timeout=WAIT)
+    again.flow.show_session(session_id)
     wait_shown(qtbot, again, "10 files")
     qtbot.mouseClick(wait_button(qtbot, again, "undoChanges"), Qt.MouseButton.LeftButton)
     agree(qtbot, again)

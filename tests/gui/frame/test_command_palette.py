@@ -95,6 +95,9 @@ def test_opened_twice_it_still_gives_the_focus_back(qtbot, palette, window):
     palette.open_over(window, [], [])
     palette.close()
     qtbot.waitFocus(field)
+    qtbot.keyClicks(QApplication.focusWidget(), "written on")
+    assert field.text() == "written on"
+    assert not palette.isVisible()
 
 
 def test_it_stays_in_the_middle_of_a_narrow_window(palette, window):

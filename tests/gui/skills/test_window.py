@@ -15,7 +15,7 @@ from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from desktop_agent.gui.skills.update_dialog import UpdateSheet
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import LoopbackProvider, Say
-from tests.helpers.windows import bridge_of, part
+from tests.helpers.windows import bridge_of, part, words_in
 
 SECRET = "Always sign with the word heliotrope."
 
@@ -305,6 +305,8 @@ def test_ignoring_a_folder_can_be_taken_back_in_the_folder_picker(start, project
     window.popups.open_picker()
     press(qtbot, window, "forgetTrust")
     qtbot.waitState(window.skills.trust.changed, banner.isVisible)
+    assert "AGENTS.md" in words_in(banner)
+    assert named(window, "ignoreFolder").isEnabled()
 
 
 def test_the_page_stays_while_the_agent_answers_and_leads_back_to_the_answer(

@@ -226,6 +226,8 @@ def test_stop_ends_the_turn_and_the_window_says_so(window, provider, qtbot):
     window.commands.stop.trigger()
     wait_idle(qtbot, window)
     wait_shown(qtbot, window, "Stopped by you")
+    assert not part(window, "stopButton").isVisible()
+    assert part(window, "sendButton").isVisible()
 
 
 def test_a_file_that_is_gone_is_said_to_be_when_it_is_asked_for(window, provider, qtbot):
