@@ -90,7 +90,10 @@ class ChangesPage(QWidget):
         self._stopped.setVisible(bool(changes.stopped))
         for button in (self._patch, self._undo):
             button.setEnabled(count > 0)
+        was_waiting = self._close.hasFocus() and self._pages.currentIndex() != 0
         self._show_rows()
+        if was_waiting and self._pages.currentIndex() == 0:
+            self.enter()  # it was opened before it was known what to show
 
     def enter(self) -> None:
         """Take the focus."""

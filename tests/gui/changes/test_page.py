@@ -227,6 +227,15 @@ def test_hostile_paths_are_one_line_without_hidden_characters(page, path):
     assert page.width() == 1100
 
 
+def test_the_keys_go_to_the_list_once_there_is_one(page, qtbot):
+    page.enter()
+    show(page)
+    qtbot.waitFocus(page.list)
+    page.findChild(QAbstractButton, "leaveChanges").setFocus()
+    show(page, SETS[0])
+    assert not page.list.hasFocus(), "who went elsewhere stays there"
+
+
 def test_that_nothing_is_kept_any_more_is_said_on_top(page):
     show(page, stopped="The disk is full.")
     assert "The disk is full." in words_in(page)
