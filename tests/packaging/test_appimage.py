@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import shutil
 import signal
@@ -143,6 +144,16 @@ class Running:
         if number:
             self.process.send_signal(number)
         self.process.communicate("\n", timeout=SECONDS)
+        self._wait_for_lock()
+
+    def _wait_for_lock(self) -> None:
+        """Wait until nobody holds the folder: its last process may still be ending."""
+        with contextlib.suppress(FileNotFoundError):
+            folder = os.open(self.folder.parent, os.O_RDONLY)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            finally:
+                os.close(folder)
 
 
 def _is_gone(process: int) -> bool:
