@@ -35,8 +35,7 @@ class FocusGuard(QObject):
 
     def _on_page_changed(self) -> None:
         """A page that comes for another takes its focus; who wants it there says so."""
-        # The window's own: it may be behind others just now.
-        page, now = self._pages.currentWidget(), self._middle.window().focusWidget()
+        page, now = self._pages.currentWidget(), QApplication.focusWidget()
         if page is not None and now is not None and (now is page or page.isAncestorOf(now)):
             self._catch()
 
