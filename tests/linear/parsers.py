@@ -49,7 +49,6 @@ ELSEWHERE: dict[str, str] = {
     "self_check.parts": "reads only what it wrote itself",
     "tools.files.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
     "core.diffs.line_diff": "engine.workspace.diffs:diff_of",
-    "engine.permissions.policy": "rules of the person's own; fnmatch never goes back",
     "engine.permissions.protected_files": "patterns of the app's own; fnmatch never goes back",
     "tools.shell.proof": "fnmatch translates the app's own names; the command is engine's to parse",
     "engine.workspace.ignored_files": "what an ignore file makes of a path ends after a time",
