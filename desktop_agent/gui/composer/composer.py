@@ -410,8 +410,10 @@ class _EndedBar(QFrame):
 
     def stand_for(self, box: QWidget, name: str, *, is_ended: bool) -> None:
         """Take the place of the message box while the agent can't be written to."""
-        box.setHidden(is_ended)
-        self.setVisible(is_ended)
+        going, coming = (box, self) if is_ended else (self, box)
+        # In this order the focus has somewhere to go.
+        coming.show()
+        going.hide()
         words = self.tr("{name} has ended. You can read what it did, but not write to it.")
         self.words.setText(words.format(name=name))
         self.setAccessibleName(self.words.text())

@@ -29,8 +29,10 @@ class FocusGuard(QObject):
     def _on_focus_changed(self, old: QWidget | None, now: QWidget | None) -> None:
         if now is None or old is None or (old.isVisible() and old.isEnabled()):
             return
-        is_outside = now.window() is self._middle.window() and not self._middle.isAncestorOf(now)
-        if is_outside and self._middle.isAncestorOf(old):
+        # What the message box puts in its own place keeps the focus in there.
+        kept = self._composer if self._composer.isAncestorOf(old) else self._middle
+        is_outside = now.window() is kept.window() and not kept.isAncestorOf(now)
+        if is_outside and kept.isAncestorOf(old):
             self._catch()
 
     def _on_page_changed(self) -> None:

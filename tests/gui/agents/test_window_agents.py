@@ -164,10 +164,34 @@ def test_after_the_way_back_from_a_subagent_words_go_to_the_message_box(window, 
     wait_shown(qtbot, window, "alpha is done")
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow, timeout=WAIT)
+    # In the place of the message box stands then that it has ended.
+    qtbot.waitUntil(lambda: not window.frame.composer.box.isVisible(), timeout=WAIT)
     window.pages.page(alpha.id).browser.setFocus()
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
     qtbot.waitState(window.flow.agent_shown, lambda: window.flow.is_at_main)
     assert window.frame.composer.isAncestorOf(window.focusWidget())
+
+
+def test_the_focus_stays_in_the_message_box_when_a_subagent_ends_and_is_left(
+    window, team, heard, qtbot
+):
+    team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("All done.")]
+    team.scripts["alpha"] = [Calls(("ask_parent", {"question": "Which?"})), Say("alpha is done")]
+    write(qtbot, window, "Go")
+    alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
+    panel_of(window).opened.emit(alpha.id)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.agent == alpha.id)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow, timeout=WAIT)
+    window.frame.composer.focus_text()
+    asked = next(e for e in heard if isinstance(e, QuestionAsked))
+    panel_of(window).answered.emit(asked.question.id, "this")
+    wait_shown(qtbot, window, "alpha is done")
+    qtbot.waitUntil(lambda: not window.frame.composer.box.isVisible(), timeout=WAIT)
+    assert window.focusWidget().objectName() == "writeToMain"
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.is_at_main)
+    assert window.frame.composer.box.isAncestorOf(window.focusWidget())
 
 
 def test_a_question_of_the_agent_is_answered_by_keys_alone(window, team, qtbot):
