@@ -7,7 +7,7 @@ from typing import Literal
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Value
-from desktop_agent.core.usage import Usage
+from desktop_agent.core.usage import Calibration, Usage, WindowSource
 from desktop_agent.core.workspace import Workspace
 
 # `paused`: nothing goes on until the user says so.
@@ -15,15 +15,11 @@ from desktop_agent.core.workspace import Workspace
 SessionStatus = Literal["idle", "running", "needs_you", "paused", "failed", "interrupted"]
 
 
-# Where the size of a context window is known from: the list of models, a provider that refused
-# a request, or the settings.
-WindowSource = Literal["", "known", "learned", "set"]
-
-
 class SessionInfo(Value, frozen=True):
     """A session as the list shows it. `context_tokens` is what the last request took.
 
-    `context_limit` is the window of its model in tokens, and `context_source` who says so.
+    `context_limit` is the window of its model in tokens, and `context_source` who says so;
+    `calibration` is of the model that answered last.
     """
 
     id: SessionId
@@ -41,3 +37,4 @@ class SessionInfo(Value, frozen=True):
     context_limit: int | None = None
     api_base: str = ""
     context_source: WindowSource = ""
+    calibration: Calibration = Calibration()
