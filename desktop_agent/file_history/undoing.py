@@ -198,7 +198,9 @@ class Undoing:
         known = msgspec.json.decode(raw, type=_Unfinished)
         failed = [step.path for step in steps if step.path not in done]
         changes = [PathChange(s.path, s.expected, s.target) for s in steps if s.path in done]
-        described, _ = self._recording.described(read_set(body), root, changes)
+        described = read_set(body)
+        if failed:
+            described, _ = self._recording.described(described, root, changes)
         # If this can't be saved now, it is found out once more by `recover`.
         with contextlib.suppress(UndoError), transaction(self._connection):
             self._drop(seq, failed)

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.changes import UndoError, UndoScope
 from desktop_agent.core.ids import SessionId
+from desktop_agent.file_history import disk
 from tests.file_history.folders import SESSION, Folder, look
 
 
@@ -36,6 +38,58 @@ def test_an_undo_puts_back_what_a_call_changed_made_and_deleted(folder: Folder) 
         "new/deep/b.txt": "deleted",
     }
     assert report.kept == report.merged == report.lost == ()
+
+
+def test_an_undo_of_many_files_waits_for_the_disk_a_few_times_and_before_files_get_their_names(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(300):
+        folder.write(f"d{number % 30}/{number}.txt", f"{number}\n")
+    before = look(folder.root)
+    with folder.call("call_1"):
+        for number in range(300):
+            folder.write(f"d{number % 30}/{number}.txt", f"{number}\nmore\n")
+    calls: list[str] = []
+    for owner, name in ((os, "fsync"), (disk, "sync_file_system"), (os, "replace")):
+        monkeypatch.setattr(owner, name, _noted(calls, name, getattr(owner, name)))
+    folder.undo(call_id="call_1")
+    assert look(folder.root) == before
+    assert calls.count("replace") == 300
+    assert len(calls) - 300 < 20
+    assert calls[calls.index("replace") - 1] == "sync_file_system"
+    assert calls[-1] != "replace"
+
+
+def _noted(calls: list[str], name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        result = call(*args, **kwargs)
+        calls.append(name)
+        return result
+
+    return noted
+
+
+def test_a_file_that_cannot_be_flushed_stays_as_it_was_and_the_others_come_back(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with folder.call("call_1"):
+        for number in range(5):
+            folder.write(f"{number}.txt", "old\n")
+    with folder.call("call_2"):
+        for number in range(5):
+            folder.write(f"{number}.txt", "new\n")
+    flush = disk.flush
+    monkeypatch.setattr(disk, "flush", lambda found: [*flush(found), found[2]])
+    report = folder.undo(call_id="call_2")
+    assert [folder.text(f"{number}.txt") for number in range(5)] == [
+        "old\n",
+        "old\n",
+        "new\n",
+        "old\n",
+        "old\n",
+    ]
+    assert report.kept == ("2.txt",)
+    assert sorted(os.listdir(folder.root)) == [f"{number}.txt" for number in range(5)]
 
 
 def test_a_redo_is_the_undo_of_an_undo_and_can_be_undone(folder: Folder) -> None:
