@@ -40,7 +40,8 @@ class ChangedFile(Value, frozen=True):
 
     `path` is relative to the session's folder where it lies within, else absolute; bytes that are
     no text stand as `\\xNN`. `added` and `removed` count lines, -1 where it is no text or too
-    large. `is_held` tells that it can be put back.
+    large. `is_held` tells that it can be put back. A file that was renamed is `created`, and `was`
+    is its path before, which is not listed by itself.
     """
 
     path: str
@@ -48,6 +49,7 @@ class ChangedFile(Value, frozen=True):
     added: int = 0
     removed: int = 0
     is_held: bool = True
+    was: str = ""
 
 
 class ChangeSet(Value, frozen=True):
@@ -78,8 +80,8 @@ class ChangeSet(Value, frozen=True):
 class UndoScope(Value, frozen=True):
     """What is to be taken back: exactly one field beside `session_id` and `path` is set.
 
-    `path` narrows it to one file. `to_message` is everything since right before that message was
-    sent. With nothing set it is the whole session.
+    `path` narrows it to one file, which `was` at another path if it was renamed. `to_message` is
+    everything since right before that message was sent. With nothing set it is the whole session.
     """
 
     session_id: SessionId
@@ -89,6 +91,7 @@ class UndoScope(Value, frozen=True):
     set_id: str = ""
     to_message: MessageId | None = None
     path: str = ""
+    was: str = ""
 
 
 class PlannedFile(Value, frozen=True):

@@ -89,7 +89,9 @@ def test_a_file_that_cannot_be_flushed_stays_as_it_was_and_the_others_come_back(
         "old\n",
     ]
     assert report.kept == ("2.txt",)
-    assert sorted(os.listdir(folder.root)) == [f"{number}.txt" for number in range(5)]
+    assert sorted(one.name for one in folder.root.iterdir()) == [
+        f"{number}.txt" for number in range(5)
+    ]
 
 
 def test_a_redo_is_the_undo_of_an_undo_and_can_be_undone(folder: Folder) -> None:
@@ -318,3 +320,53 @@ def test_what_another_session_did_is_neither_shown_nor_undone(folder: Folder) ->
     )
     folder.undo()
     assert (folder.text("a.txt"), folder.text("b.txt")) == ("aa", "b")
+
+
+def test_a_renamed_file_is_listed_once_with_both_names_and_comes_back_under_the_old(
+    folder: Folder,
+) -> None:
+    folder.write("src/a.txt", "1\n2\n3\n")
+    folder.write("src/same.txt", "same\n")
+    folder.write("empty.txt", "")
+    before = look(folder.root)
+    with folder.call("call_1"):
+        folder.write("src/a.txt", "1\n2\n")
+    with folder.call("call_2"):
+        (folder.root / "src").rename(folder.root / "lib")
+        (folder.root / "empty.txt").rename(folder.root / "void.txt")
+    with folder.call("call_3"):
+        folder.write("lib/a.txt", "1\n2\n4\n")
+    moved = {file.path: file for file in folder.sets[1].files}
+    assert {path: file.was for path, file in moved.items()} == {
+        "lib/a.txt": "src/a.txt",
+        "lib/same.txt": "src/same.txt",
+        "empty.txt": "",
+        "void.txt": "",
+    }
+    assert (folder.sets[1].count, folder.sets[1].added, folder.sets[1].removed) == (4, 0, 0)
+    listed = {one.file.path: one for one in folder.changes().files}
+    assert set(listed) == {"lib/a.txt", "lib/same.txt", "empty.txt", "void.txt"}
+    file = listed["lib/a.txt"].file
+    assert (file.was, file.added, file.removed) == ("src/a.txt", 1, 1)
+    assert listed["lib/a.txt"].sets == tuple(one.id for one in folder.sets)
+    scope = UndoScope(SESSION, path="lib/a.txt", was="src/a.txt")
+    assert folder.history.contents(scope) == (b"1\n2\n3\n", b"1\n2\n4\n")
+    folder.undo(path="lib/a.txt", was="src/a.txt")
+    assert folder.text("src/a.txt") == "1\n2\n3\n"
+    assert folder.text("lib/a.txt") is None
+    folder.undo()
+    assert look(folder.root) == before
+
+
+def test_what_the_person_changed_since_is_compared_with_what_the_agent_left(
+    folder: Folder,
+) -> None:
+    folder.write("a.txt", "0")
+    with folder.call("call_1"):
+        folder.write("a.txt", "1")
+        folder.write("b.txt", "1")
+    folder.write("a.txt", "mine")
+    (folder.root / "b.txt").unlink()
+    contents = folder.history.contents
+    assert contents(UndoScope(SESSION, path="a.txt"), is_since=True) == (b"1", b"mine")
+    assert contents(UndoScope(SESSION, path="b.txt"), is_since=True) == (b"1", None)

@@ -57,9 +57,12 @@ class ChangeCommands(ABC):
         """Return all that a session changed."""
         return await self._keeper().changes(session_id, self._root(session_id))
 
-    async def change_diff(self, scope: UndoScope) -> Display:
-        """Return how a scope changed its path, as a DiffDisplay."""
-        return await self._keeper().diff(scope)
+    async def change_diff(self, scope: UndoScope, *, is_since: bool = False) -> Display:
+        """Return how a scope changed its path, or with `is_since` how that was changed since.
+
+        As a DiffDisplay.
+        """
+        return await self._keeper().diff(scope, is_since=is_since)
 
     async def patch(self, session_id: SessionId) -> str:
         """Return all that a session changed as one patch."""
