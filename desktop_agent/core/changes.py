@@ -121,13 +121,18 @@ class UndoPlan(Value, frozen=True):
 
 
 class UndoReport(Value, frozen=True):
-    """What an undo did, by path. `set_id` is the change set it made, empty if nothing changed."""
+    """What an undo did, by path. `set_id` is the change set it made, empty if nothing changed.
+
+    `made` is that set and `session_id` whose it is.
+    """
 
     set_id: str = ""
     restored: tuple[ChangedFile, ...] = ()
     kept: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    session_id: SessionId | None = None
+    made: ChangeSet | None = None
 
 
 class FileOverview(Value, frozen=True):
@@ -142,10 +147,25 @@ class FileOverview(Value, frozen=True):
     is_changed_since: bool = False
 
 
+class ChangeTotal(Value, frozen=True):
+    """What several sets of a message or of an agent come to, compared with what was before them.
+
+    What one changed and another changed back does not count; -1 lines where they are not known.
+    """
+
+    sets: tuple[str, ...]
+    count: int
+    added: int
+    removed: int
+    message_id: MessageId | None = None
+    agent_id: AgentId | None = None
+
+
 class SessionChanges(Value, frozen=True):
     """All that a session changed: its sets, oldest first, and the files that differ now.
 
-    `undone` are the ids of sets that are taken back at present. `stopped` says why nothing is
+    `undone` are the ids of sets that are taken back at present, `totals` are of the messages and
+    agents of which more than one set stands. `stopped` says why nothing is
     kept any more (a full disk), empty while it is.
     """
 
@@ -153,6 +173,7 @@ class SessionChanges(Value, frozen=True):
     files: tuple[FileOverview, ...] = ()
     undone: tuple[str, ...] = ()
     stopped: str = ""
+    totals: tuple[ChangeTotal, ...] = ()
 
 
 class UndoUsage(Value, frozen=True):

@@ -29,6 +29,7 @@ _READ = os.O_RDONLY | _FLAGS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOC
 _FOLDER = os.O_RDONLY | _FLAGS | getattr(os, "O_DIRECTORY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
 _ALL = 0o7777
+_RENAME_EXCHANGE = 2
 # Fewer are flushed one by one: that waits for nothing else that was written to the file system.
 MANY = 16
 # Of the folder of a path: missing, a file, or behind a link.
@@ -312,6 +313,14 @@ def _put(place: Place, temporary: bytes, expected: FileState) -> None:
 def _replace(place: Place, temporary: bytes, expected: FileState) -> None:
     """Give the temporary file its name; where nothing is expected, it replaces nothing."""
     folder = place.folder
+    if expected.kind in {"file", "link"} and exchange(place, temporary):
+        # Written since it was looked at: it goes back where it was.
+        if not same(_state_at(Place(folder, temporary)), expected):
+            exchange(place, temporary)
+            raise Changed
+        return
+    if expected.kind in {"file", "link"}:
+        _require(place, expected)  # the file system can't do that, or it is gone by now
     if expected.kind == "folder":
         os.rmdir(place.name, dir_fd=folder)
     if expected.kind in {"absent", "folder"} and not _IS_WINDOWS:
@@ -326,6 +335,21 @@ def _replace(place: Place, temporary: bytes, expected: FileState) -> None:
             # A file system without hard links: looked at once more, then renamed.
             _require(place, ABSENT)
     os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def exchange(place: Place, temporary: bytes) -> bool:
+    """Have two names in a folder change places in one step; False where that can't be done."""
+    call = _renameat2()
+    if call is None or place.folder is None:
+        return False
+    return call(place.folder, temporary, place.folder, place.name, _RENAME_EXCHANGE) == 0
+
+
+@functools.cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    return getattr(ctypes.CDLL(None), "renameat2", None)
 
 
 def _set_owner_and_mode(descriptor: int, place: Place, mode: int) -> None:

@@ -6,19 +6,20 @@ import os
 import sqlite3
 import stat
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from desktop_agent.core.changes import (
     ChangedFile,
+    ChangeTotal,
     FileOverview,
     FileState,
     SessionChanges,
     UndoError,
     UndoScope,
 )
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.file_history import disk, names, timeline
 from desktop_agent.file_history.index import Index
 from desktop_agent.file_history.packs import Packs
@@ -51,11 +52,13 @@ class Reading:
             )
         ]
         undone = self._undone(session_id, rows.values())
+        chosen = dict(timeline.selected(rows, UndoScope(session_id)))
         return SessionChanges(
             sets=tuple(found for _, found in sets),
-            files=self._files(session_id, rows, root),
+            files=self._files(chosen, root),
             undone=tuple(found.id for seq, found in sets if seq in undone),
             stopped=stopped,
+            totals=tuple(self._totals(chosen)),
         )
 
     def contents(
@@ -89,20 +92,49 @@ class Reading:
             raise UndoError("What was in the file is not kept, or too large to be shown.")
         return b"".join(self._packs.read(state.digest))
 
-    def _files(
-        self, session_id: SessionId, rows: dict[bytes, list[Row]], root: bytes
-    ) -> tuple[FileOverview, ...]:
+    def _totals(self, chosen: dict[bytes, list[Row]]) -> Iterator[ChangeTotal]:
+        """Yield what the sets of each message and of each agent come to."""
+        groups: dict[tuple[str, str], dict[bytes, list[Row]]] = defaultdict(dict)
+        for path, rows in chosen.items():
+            for row in rows:
+                for group in (("message", row.message), ("agent", row.agent)):
+                    groups[group].setdefault(path, []).append(row)
+        for (kind, name), paths in groups.items():
+            sets = dict.fromkeys(row.set_id for rows in paths.values() for row in rows)
+            if not name or len(sets) < 2:
+                continue
+            total = ChangeTotal(tuple(sets), *self._total(paths))
+            if kind == "message":
+                yield replace(total, message_id=MessageId(name))
+            else:
+                yield replace(total, agent_id=AgentId(name))
+
+    def _total(self, paths: dict[bytes, list[Row]]) -> tuple[int, int, int]:
+        """Return how many files differ, and the lines that were added and removed."""
         lines = Lines(self._packs)
-        scope = UndoScope(session_id)
-        chosen = dict(timeline.selected(rows, scope))
+        moved = _renamed(paths)
+        old = frozenset(moved.values())
+        above = {parent for path in paths for parent in names.parents(path)}
+        count = added = removed = 0
+        for path, rows in paths.items():
+            first = paths[moved[path]][0] if path in moved else rows[0]
+            before, after = first.before, rows[-1].after
+            if path in old or _is_no_file(before, after, is_implied=path in above):
+                continue
+            one = _changed(before, after, rows if path not in moved else [first, *rows], lines)
+            count += 1
+            added, removed = added + max(0, one.added), removed + max(0, one.removed)
+        return count, added, removed
+
+    def _files(self, chosen: dict[bytes, list[Row]], root: bytes) -> tuple[FileOverview, ...]:
+        lines = Lines(self._packs)
         above = {parent for path in chosen for parent in names.parents(path)}
         moved = _renamed(chosen)
         old = frozenset(moved.values())
         found: list[FileOverview] = []
         for path in sorted(chosen):
             before, after = chosen[path][0].before, chosen[path][-1].after
-            is_implied = path in above and {before.kind, after.kind} <= {"folder", "absent"}
-            if timeline.is_equal(before, after) or is_implied or path in old:
+            if path in old or _is_no_file(before, after, is_implied=path in above):
                 continue
             both = sorted([*chosen.get(moved.get(path, b""), ()), *chosen[path]], key=_seq)
             ids = tuple(dict.fromkeys(row.set_id for row in both))
@@ -151,6 +183,12 @@ def _changed(before: FileState, after: FileState, rows: list[Row], lines: Lines)
     count = (rows[0].added, rows[0].removed) if len(rows) == 1 else lines.changed(before, after)
     is_held = before.is_held and (after.is_held or bool(after.digest))
     return ChangedFile("", "changed", *count, is_held)
+
+
+def _is_no_file(before: FileState, after: FileState, *, is_implied: bool) -> bool:
+    """Whether this is nothing to be shown: the same, or a folder of which a file is."""
+    is_folder = {before.kind, after.kind} <= {"folder", "absent"}
+    return timeline.is_equal(before, after) or (is_implied and is_folder)
 
 
 def _renamed(chosen: dict[bytes, list[Row]]) -> dict[bytes, bytes]:

@@ -111,6 +111,7 @@ def _die_at(at: int, writer: int) -> None:
             call = super().execute
             return dying("commit", call)(sql, *args) if sql == "COMMIT" else call(sql, *args)
 
+    disk.exchange = dying("exchange", disk.exchange)
     disk.sync_file_system = dying("syncfs", disk.sync_file_system)
     for name in CALLS:
         setattr(os, name, dying(name, getattr(os, name)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -50,14 +51,14 @@ def test_an_undo_of_many_files_waits_for_the_disk_a_few_times_and_before_files_g
         for number in range(300):
             folder.write(f"d{number % 30}/{number}.txt", f"{number}\nmore\n")
     calls: list[str] = []
-    for owner, name in ((os, "fsync"), (disk, "sync_file_system"), (os, "replace")):
+    for owner, name in ((os, "fsync"), (disk, "sync_file_system"), (disk, "exchange")):
         monkeypatch.setattr(owner, name, _noted(calls, name, getattr(owner, name)))
     folder.undo(call_id="call_1")
     assert look(folder.root) == before
-    assert calls.count("replace") == 300
+    assert calls.count("exchange") == 300
     assert len(calls) - 300 < 20
-    assert calls[calls.index("replace") - 1] == "sync_file_system"
-    assert calls[-1] != "replace"
+    assert calls[calls.index("exchange") - 1] == "sync_file_system"
+    assert calls[-1] != "exchange"
 
 
 def _noted(calls: list[str], name: str, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,6 +93,33 @@ def test_a_file_that_cannot_be_flushed_stays_as_it_was_and_the_others_come_back(
     assert sorted(one.name for one in folder.root.iterdir()) == [
         f"{number}.txt" for number in range(5)
     ]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs renameat2")
+def test_what_the_person_saves_in_the_very_moment_of_an_undo_is_not_overwritten(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with folder.call("call_1"):
+        folder.write("a.txt", "1")
+        folder.write("b.txt", "1")
+    with folder.call("call_2"):
+        folder.write("a.txt", "2")
+        folder.write("b.txt", "2")
+    exchange = disk.exchange
+    saved: list[bytes] = []
+
+    def save_first(place: disk.Place, temporary: bytes) -> bool:
+        if place.name == b"a.txt" and not saved:
+            saved.append(place.name)
+            folder.write("a.txt", "mine")
+        return exchange(place, temporary)
+
+    monkeypatch.setattr(disk, "exchange", save_first)
+    report = folder.undo(call_id="call_2")
+    assert saved
+    assert (folder.text("a.txt"), folder.text("b.txt")) == ("mine", "1")
+    assert report.kept == ("a.txt",)
+    assert sorted(one.name for one in folder.root.iterdir()) == ["a.txt", "b.txt"]
 
 
 def test_a_redo_is_the_undo_of_an_undo_and_can_be_undone(folder: Folder) -> None:
@@ -370,3 +398,18 @@ def test_what_the_person_changed_since_is_compared_with_what_the_agent_left(
     contents = folder.history.contents
     assert contents(UndoScope(SESSION, path="a.txt"), is_since=True) == (b"1", b"mine")
     assert contents(UndoScope(SESSION, path="b.txt"), is_since=True) == (b"1", None)
+
+
+def test_what_a_message_comes_to_leaves_out_what_was_changed_back(folder: Folder) -> None:
+    folder.write("a.txt", "1\n2\n3\n")
+    folder.write("b.txt", "b\n")
+    for number, text in enumerate(("1\n3\n", "1\n2\n3\n4\n")):
+        with folder.call(f"call_{number}"):
+            folder.write("a.txt", text)
+            folder.write("b.txt", f"{text}b\n" if number == 0 else "b\n")
+    (total,) = [one for one in folder.changes().totals if one.message_id]
+    assert total.sets == tuple(one.id for one in folder.sets)
+    assert (total.count, total.added, total.removed) == (1, 1, 0)
+    assert {one.agent_id for one in folder.changes().totals} == {None, "ag_1"}
+    folder.undo(call_id="call_1")
+    assert folder.changes().totals == ()

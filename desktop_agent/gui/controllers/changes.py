@@ -18,7 +18,7 @@ from desktop_agent.core.changes import (
     UndoReport,
     UndoScope,
 )
-from desktop_agent.core.events import Event, FilesChanged
+from desktop_agent.core.events import EngineFailed, Event, FilesChanged
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from desktop_agent.gui.transcript.view.view import TranscriptView
 
 _NOTICE = "changes"
+# Where the engine says that something about the history of files went wrong.
+_UNDO_FAILED = "undo"
 _REDO, _UNDO = "redo_changes", "undo_changes"
 # A busy agent changes files many times a second; each look goes through all of the session.
 _REST_MS = 400
@@ -125,6 +127,8 @@ class ChangesController(Controller):
         mine = self._session.current
         changed = (event for event in batch if isinstance(event, FilesChanged))
         is_mine = any(self._known.owner(event) == mine for event in changed)
+        # Part of what failed may be done all the same.
+        is_mine |= any(isinstance(one, EngineFailed) and one.where == _UNDO_FAILED for one in batch)
         if is_mine and not (self._rest.isActive() or self._is_over):
             self._rest.start()
 
@@ -325,6 +329,7 @@ class ChangesController(Controller):
             report = await self._queries.changes.undo(scope, choices)
         except UndoError as error:
             self._say(str(error), "error")
+            self.look()
             return
         action = ""
         if report.set_id and scope.session_id == self._known.session_id:
