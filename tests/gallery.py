@@ -33,6 +33,7 @@ from tests import gallery_story as story
 from tests.bench.stage import pause
 from tests.gallery_changes import show_changes
 from tests.gallery_sandbox import show_sandbox
+from tests.gallery_sessions import show_sessions
 from tests.gallery_skills import show_skills
 from tests.helpers.windows import bridge_of, part, side_panel
 
@@ -271,6 +272,7 @@ async def _changes(gallery: Gallery) -> None:
 PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
+    "sessions": show_sessions,
     "settings": _settings,
     "team": _team,
     "many": _many,

@@ -15,6 +15,9 @@ from desktop_agent.core.workspace import Workspace
 SessionStatus = Literal["idle", "running", "needs_you", "paused", "failed", "interrupted"]
 
 
+# How long a deleted session is kept before it is erased.
+KEPT_DELETED_S = 30 * 24 * 3600.0
+
 # Where the size of a context window is known from: the list of models, a provider that refused
 # a request, or the settings.
 WindowSource = Literal["", "known", "learned", "set"]
@@ -24,6 +27,7 @@ class SessionInfo(Value, frozen=True):
     """A session as the list shows it. `context_tokens` is what the last request took.
 
     `context_limit` is the window of its model in tokens, and `context_source` who says so.
+    `deleted_at` is when it went to the recently deleted ones, 0 for one that is not there.
     """
 
     id: SessionId
@@ -41,3 +45,11 @@ class SessionInfo(Value, frozen=True):
     context_limit: int | None = None
     api_base: str = ""
     context_source: WindowSource = ""
+    is_pinned: bool = False
+    is_archived: bool = False
+    deleted_at: float = 0.0
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was ever said in it."""
+        return self.status == "idle" and self.updated_at == self.created_at
