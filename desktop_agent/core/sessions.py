@@ -14,12 +14,15 @@ from desktop_agent.core.workspace import Workspace
 # `interrupted`: the app ended while it ran. `failed`: its last turn ended with an error.
 SessionStatus = Literal["idle", "running", "needs_you", "paused", "failed", "interrupted"]
 
+# How long a deleted session is kept before it is erased.
+KEPT_DELETED_S = 30 * 24 * 3600.0
+
 
 class SessionInfo(Value, frozen=True):
     """A session as the list shows it. `context_tokens` is what the last request took.
 
     `context_limit` is the window of its model in tokens, and `context_source` who says so;
-    `calibration` is of the model that answered last.
+    `calibration` is of the model that answered last. `deleted_at` is when it went to the recently deleted ones, 0 for one that is not there.
     """
 
     id: SessionId
@@ -38,3 +41,11 @@ class SessionInfo(Value, frozen=True):
     api_base: str = ""
     context_source: WindowSource = ""
     calibration: Calibration = Calibration()
+    is_pinned: bool = False
+    is_archived: bool = False
+    deleted_at: float = 0.0
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was ever said in it."""
+        return self.status == "idle" and self.updated_at == self.created_at

@@ -28,7 +28,7 @@ from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
 from desktop_agent.gui.controllers.skills import SkillsController
 from desktop_agent.gui.controllers.transcript import TranscriptController
-from desktop_agent.gui.controllers.transcript_pages import SessionPages, is_untouched
+from desktop_agent.gui.controllers.transcript_pages import SessionPages
 from desktop_agent.gui.controllers.welcome import WelcomeController
 from desktop_agent.gui.frame.focus import focus_neighbour
 from desktop_agent.gui.frame.layout import WindowFrame
@@ -201,7 +201,7 @@ class MainWindow(QMainWindow):
         frame.set_conversing(True)
         frame.notices.remove("retry")
         frame.sidebar.sessions.set_current(page.info.id)
-        if is_untouched(page.info) and not page.events:
+        if page.info.is_untouched and not page.events:
             self._empty.set_folder(page.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
             # Not on the first prompt: what is typed now is meant for the message box.
@@ -273,8 +273,13 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop."""
-        if event.key() != Qt.Key.Key_Escape:
+        """F2 and Esc, when nothing nearer to the focus wanted them.
+
+        Esc closes the drawer, then stops; F2 renames the session that is shown.
+        """
+        if event.key() == Qt.Key.Key_F2 and self.known.info is not None:
+            self.frame.header.begin_rename()
+        elif event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.frame.close_drawer():
             pass
