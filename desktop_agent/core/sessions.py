@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from desktop_agent.core.approvals import Mode
-from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.core.messages import Value
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
@@ -18,6 +18,20 @@ SessionStatus = Literal["idle", "running", "needs_you", "paused", "failed", "int
 # Where the size of a context window is known from: the list of models, a provider that refused
 # a request, or the settings.
 WindowSource = Literal["", "known", "learned", "set"]
+
+
+class BranchPoint(Value, frozen=True):
+    """A place at which a session's history has several branches, as seen from the one shown.
+
+    `message_id` is the message that this one goes on with; None until it is written. `heads` are
+    the branches to switch to, the oldest first, and `place` counts from 0 which is shown. `fork`
+    tells places apart, whichever branch is shown.
+    """
+
+    fork: int
+    message_id: MessageId | None
+    place: int
+    heads: tuple[int, ...]
 
 
 class SessionInfo(Value, frozen=True):
