@@ -14,14 +14,17 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.messages import open_calls
+from desktop_agent.core.events import MessageAdded, TurnEnded
+from desktop_agent.core.ids import new_note_id
+from desktop_agent.core.messages import Message, open_calls
+from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Answer, ModelRequest
 from tests.engine.sessions.test_branches import Branched
 from tests.helpers.scripted import calls, says
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["send", "again", "edit", "switch", "reopen", "kill", "compact"]),
+        st.sampled_from(["send", "again", "edit", "switch", "reopen", "kill", "clear"]),
         st.integers(0, 9),
     ),
     min_size=3,
@@ -37,6 +40,7 @@ class Said:
     before: Said | None
     after: list[Said] = field(default_factory=list)
     used: int = 0
+    is_cleared: bool = False
 
     def ends(self) -> Iterator[Said]:
         """Yield the last messages of all branches that go through this one."""
@@ -52,6 +56,12 @@ class Tree:
     def __init__(self) -> None:
         self.root = self.last = Said("", None)
         self._clock = count(1)
+
+    @property
+    def forks(self) -> list[Said]:
+        """What is followed by several messages, along the branch that is shown."""
+        path = [self.root, *self.path]
+        return [one for one in path if len(one.after) > 1]
 
     @property
     def path(self) -> list[Said]:
@@ -73,7 +83,7 @@ class Tree:
 
 
 def answer(request: ModelRequest) -> Answer:
-    """Call a tool for every third message, so that histories hold calls."""
+    """Call a tool for some messages, so that histories hold calls."""
     said = request.messages[-1]
     if said.role == "user" and len(said.text) % 3 == 0:
         return calls(("echo", {"what": said.text}))
@@ -85,36 +95,123 @@ class Trial:
 
     def __init__(self, folder: Path) -> None:
         self._folders = (folder / f"run {number}" for number in count())
-        self.folder = next(self._folders)
-        self.rig = Branched(self.folder, *[answer] * 200, mode="free")
-        self.tree = Tree()
-        self.words = (f"message {"x" * (number % 4)}{number}" for number in count())
-        self.known: dict[str, bytes] = {}
+        self._folder = next(self._folders)
+        self._rig = self._opened()
+        self._tree = Tree()
+        self._words = (f"message {'x' * (number % 4)}{number}" for number in count())
+        # Each message as it was first seen, as bytes.
+        self._seen: dict[str, bytes] = {}
+
+    def _opened(self) -> Branched:
+        return Branched(self._folder, *[answer] * 200, mode="free")
 
     async def step(self, kind: str, number: int) -> None:
-        path = self.tree.path
-        if kind == "send" or not path:
-            text = next(self.words)
-            self.tree.say(text, self.tree.last, is_branch=False)
-            await self.rig.turn(text)
-        elif kind in ("again", "edit"):
-            said = path[number % len(path)]
-            words = next(self.words) if kind == "edit" else None
-            assert said.before is not None
-            self.tree.say(words or said.text, said.before, is_branch=True)
-            place = self._place(said)
-            await self._branch(place, words)
+        tree, rig, path = self._tree, self._rig, self._tree.path
+        if kind == "clear":
+            rig.engine.clear_context(rig.agent_id)
+            tree.last.is_cleared = True
+        elif kind == "reopen":
+            await self.close()
+            self._rig = self._opened()
+        elif kind == "kill":
+            await self._kill()
         elif kind == "switch":
             self._switch(number)
-        elif kind == "compact":
-            self.rig.engine.clear_context(self.rig.agent_id)
+        elif kind == "send" or not path:
+            text = next(self._words)
+            tree.say(text, tree.last, is_branch=False)
+            await rig.turn(text)
         else:
-            await self._reopen(is_kill=kind == "kill")
+            place = number % len(path)
+            await self._branch(place, next(self._words) if kind == "edit" else None)
         self.check()
 
-    def _place(self, said: Said) -> int:
-        return self.tree_path_before.index(said)
+    async def _branch(self, place: int, words: str | None) -> None:
+        rig, said = self._rig, self._tree.path[place]
+        note = Note(new_note_id(), words) if words is not None else None
+        ended = len(rig.of(TurnEnded))
+        rig.engine.begin_branch(rig.agent_id, self._shown()[place].id, note)
+        await rig.until(TurnEnded, ended + 1)
+        await rig.at_rest()
+        assert said.before is not None
+        self._tree.say(words or said.text, said.before, is_branch=True)
+
+    def _switch(self, number: int) -> None:
+        forks = self._tree.forks
+        if not forks:
+            return
+        fork = forks[number % len(forks)]
+        to = number % len(fork.after)
+        self._rig.switch(self._rig.points[forks.index(fork)].heads[to])
+        self._tree.switch(fork.after[to])
+
+    async def _kill(self) -> None:
+        """Go on with the disk as it is now, which nobody has closed."""
+        folder = next(self._folders)
+        shutil.copytree(self._folder, folder)
+        await self.close()
+        self._folder = folder
+        self._rig = self._opened()
+
+    def _shown(self) -> list[Message]:
+        self._rig.engine.open_session(self._rig.session_id)
+        added = (e.message for e in self._rig.opened.events if isinstance(e, MessageAdded))
+        return [message for message in added if message.role == "user"]
+
+    def check(self) -> None:
+        """Compare all that can be seen of the session with the model."""
+        tree, shown = self._tree, self._shown()
+        path = tree.path
+        assert [message.text for message in shown] == [said.text for said in path]
+        history = self._rig.agent(self._rig.agent_id).history
+        assert open_calls(history) == ()
+        cleared = [place for place, said in enumerate(path, 1) if said.is_cleared]
+        rest = path[cleared[-1] :] if cleared else path
+        assert [m.text for m in history if m.role == "user"] == [said.text for said in rest]
+        for message in history:
+            body = msgspec.json.encode(message)
+            assert self._seen.setdefault(message.id, body) == body
+        points = self._rig.opened.branches
+        assert [(p.place, len(p.heads)) for p in points] == [
+            (next(n for n, said in enumerate(fork.after) if said in path), len(fork.after))
+            for fork in tree.forks
+        ]
+        assert {point.message_id for point in points} <= {message.id for message in shown}
+
+    async def walk(self) -> None:
+        """Every branch there ever was can be reached by the switches that are shown."""
+        ends = {one.text for one in self._tree.root.ends()}
+        reached: set[str] = set()
+        seen = set[int]()
+        heads = {head for point in self._rig.points for head in point.heads}
+        waiting = list(heads)
+        while waiting:
+            head = waiting.pop()
+            if head in seen:
+                continue
+            seen.add(head)
+            self._rig.switch(head)
+            reached.add(self._shown()[-1].text)
+            waiting += [one for point in self._rig.points for one in point.heads]
+        if heads:
+            assert reached == ends
 
     async def close(self) -> None:
-        await self.rig.engine.close()
-        self.rig.disk.close()
+        await self._rig.engine.close()
+        self._rig.disk.close()
+
+
+@settings(max_examples=20, deadline=None)
+@given(STEPS)
+def test_any_history_of_branches_is_what_a_plain_tree_says(steps: list[tuple[str, int]]) -> None:
+    async def run() -> None:
+        with TemporaryDirectory() as folder:
+            trial = Trial(Path(folder))
+            try:
+                for kind, number in steps:
+                    await trial.step(kind, number)
+                await trial.walk()
+            finally:
+                await trial.close()
+
+    asyncio.run(run())
