@@ -51,6 +51,7 @@ from desktop_agent.engine.context.windows import Windows
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
+from desktop_agent.engine.sessions.branch_commands import BranchCommands
 from desktop_agent.engine.sessions.change_commands import ChangeCommands
 from desktop_agent.engine.sessions.keeping_commands import KeepingCommands
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions, title_from
@@ -63,7 +64,14 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, KeepingCommands):
+class Engine(
+    SkillCommands,
+    SandboxCommands,
+    ChangeCommands,
+    ContextCommands,
+    KeepingCommands,
+    BranchCommands,
+):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when they
