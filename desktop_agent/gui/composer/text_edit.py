@@ -90,8 +90,10 @@ class ComposerText(QPlainTextEdit):
 
     def load_text(self, text: str) -> None:
         """Begin with another text: Undo must not bring back that of another session."""
-        self.setPlainText(text)
-        self.moveCursor(QTextCursor.MoveOperation.End)
+        if text != self.toPlainText():
+            self.setPlainText(text)
+            self.moveCursor(QTextCursor.MoveOperation.End)
+        self.document().clearUndoRedoStacks()
 
     def insert_word(self, text: str) -> None:
         """Insert at the cursor, with a space where it would touch the word before."""
