@@ -151,6 +151,12 @@ class Composer(QWidget):
         place = self._ended if self._is_ended else self.box
         place.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
+    def type_text(self, text: str) -> None:
+        """Go on here with what was begun elsewhere."""
+        self.focus_text()
+        if self.box.isVisible():
+            self.box.edit.insertPlainText(text)
+
     def request_stop(self) -> None:
         """Stop the turn; says *Stopping…* at once."""
         if self._notes.is_running and not self._is_stopping():

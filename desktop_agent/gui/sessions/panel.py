@@ -66,6 +66,7 @@ class SessionPanel(QWidget):
         leaving(session_id), returned(session_id): it went off the list, and came back
         deleted(session_id): only after the time for *Undo* has passed
         searched(text): search all messages, and call `set_matches`
+        typed(str): a character of a message, typed while the list had the focus
     """
 
     session_chosen = Signal(str)
@@ -74,6 +75,7 @@ class SessionPanel(QWidget):
     returned = Signal(str)
     deleted = Signal(str)
     searched = Signal(str)
+    typed = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -158,6 +160,10 @@ class SessionPanel(QWidget):
         self.list.setItemDelegate(delegate)
         self.list.setAccessibleName(self.tr("Sessions"))
         self.list.chosen.connect(self._choose)
+        # After a click its keys are for the session: F2, Del. What is typed is a message.
+        self.list.clicked.connect(lambda: self.list.setFocus())
+        self.list.passes_text = True
+        self.list.typed.connect(self.typed)
         self.list.delete_pressed.connect(self._delete_index)
         self.list.left.connect(self._show_rows)
         self.list.customContextMenuRequested.connect(self._show_menu)

@@ -211,7 +211,8 @@ class MainWindow(QMainWindow):
             self._empty.set_folder(page.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
             # Not on the first prompt: what is typed now is meant for the message box.
-            frame.composer.focus_text()
+            if not frame.sidebar.sessions.list.hasFocus():
+                frame.composer.focus_text()
         self.flow.mark_read()
 
     def _on_setup_needed(self) -> None:
@@ -280,10 +281,12 @@ class MainWindow(QMainWindow):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop.
 
-        Enter presses what has the focus and does not do so by itself.
+        Enter presses what has the focus and does not do so by itself; F2 renames the session.
         """
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
             _press(self.focusWidget())
+        elif event.key() == Qt.Key.Key_F2 and self.flow.info is not None:
+            self.frame.header.begin_rename()
         elif event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.frame.close_drawer():

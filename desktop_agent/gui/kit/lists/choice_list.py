@@ -26,11 +26,15 @@ class ChoiceList(QListView):
         chosen(QModelIndex): a click or Enter
         delete_pressed(QModelIndex): Del
         left: the mouse left the list
+        typed(str): a character, where the list `passes_text` on instead of going by it
     """
+
+    passes_text = False
 
     chosen = Signal(QModelIndex)
     delete_pressed = Signal(QModelIndex)
     left = Signal()
+    typed = Signal(str)
 
     def __init__(self, name: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -47,12 +51,29 @@ class ChoiceList(QListView):
             self.chosen.emit(index)
         elif event.key() == Qt.Key.Key_Delete and index.isValid():
             self.delete_pressed.emit(index)
+        elif self.passes_text and _is_text(event):
+            self.typed.emit(event.text())
         else:
             super().keyPressEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self.left.emit()
+
+
+def _is_text(event: QKeyEvent) -> bool:
+    control = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.MetaModifier
+    text = event.text()
+    return text.isprintable() and bool(text.strip()) and not event.modifiers() & control
+
+
+class _NameField(QLineEdit):
+    """Enter ends in it: the list would take it for a choice."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
 
 
 class RenamingDelegate(QStyledItemDelegate):
@@ -77,7 +98,7 @@ class RenamingDelegate(QStyledItemDelegate):
         self._title_of = title_of
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        field = named(QLineEdit(parent), self.field_name, self._said_name)
+        field = named(_NameField(parent), self.field_name, self._said_name)
         field.setMaxLength(self.longest)
         return field
 
