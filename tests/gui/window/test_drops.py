@@ -1,7 +1,5 @@
 """What is dropped on the window is taken, wherever in it it falls."""
 
-import argparse
-
 import pytest
 from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -25,24 +23,6 @@ def drop(window, widget, *files, before_drop=lambda: None):
     dropped = QDropEvent(QPointF(place), COPY, mime, *HELD)
     QCoreApplication.sendEvent(window.windowHandle(), dropped)
     return enter.isAccepted() and dropped.isAccepted()
-
-
-@pytest.fixture
-def stage(qapp, run_on_window, tmp_path):
-    def play(step):
-        given = argparse.Namespace(theme="light", width=1440, text=100, folder=tmp_path, only=[])
-
-        async def run():
-            shown = gallery.Gallery(qapp, given)
-            try:
-                await step(shown, shown.window)
-            finally:
-                shown.window.quit_now()
-                shown.window.deleteLater()
-
-        run_on_window(run())
-
-    return play
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Enter presses the button that has the focus, wherever it is; Space is no secret to know."""
 
-import argparse
-
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
@@ -54,32 +52,24 @@ def enter_on(qtbot, one):
     qtbot.keyClick(one, Qt.Key.Key_Return)
 
 
-def test_enter_presses_every_kind_of_button_in_the_window(qapp, qtbot, run_on_window, tmp_path):
-    given = argparse.Namespace(theme="light", width=1440, text=100, folder=tmp_path, only=[])
+def test_enter_presses_every_kind_of_button_in_the_window(stage, qtbot):
+    async def step(shown, window):
+        shown.show(story.empty())
+        await gallery.pause(0)
+        prompt = part(window, "examplePrompt")
+        enter_on(qtbot, prompt)
+        assert part(window, "composerText").toPlainText()
+        shown.show(story.edited())
+        await gallery.pause(0)
+        for name in ("taskGraphTab", "taskListTab", "toggleSide", "find"):
+            clicked = []
+            button = part(window, name)
+            button.clicked.connect(lambda _=False, seen=clicked: seen.append(1))
+            enter_on(qtbot, button)
+            assert clicked == [1], name
+        header = next(one for one in window.findChildren(CardHeader) if one.isVisible())
+        was_open = header.isChecked()
+        enter_on(qtbot, header)
+        assert header.isChecked() != was_open
 
-    async def play():
-        shown = gallery.Gallery(qapp, given)
-        window = shown.window
-        try:
-            shown.show(story.empty())
-            await gallery.pause(0)
-            prompt = part(window, "examplePrompt")
-            enter_on(qtbot, prompt)
-            assert part(window, "composerText").toPlainText()
-            shown.show(story.edited())
-            await gallery.pause(0)
-            for name in ("taskGraphTab", "taskListTab", "toggleSide", "find"):
-                clicked = []
-                button = part(window, name)
-                button.clicked.connect(lambda _=False, seen=clicked: seen.append(1))
-                enter_on(qtbot, button)
-                assert clicked == [1], name
-            header = next(one for one in window.findChildren(CardHeader) if one.isVisible())
-            was_open = header.isChecked()
-            enter_on(qtbot, header)
-            assert header.isChecked() != was_open
-        finally:
-            window.quit_now()
-            window.deleteLater()
-
-    run_on_window(play())
+    stage(step)
