@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
@@ -130,6 +131,16 @@ class Composer(QWidget):
         if not self.draft():
             self.box.edit.replace_text(text)
 
+    def attach_files(self, files: Sequence[Path]) -> None:
+        """Take files that were dropped elsewhere in the window, and the focus."""
+        self.show_held_over(is_over=False)
+        self.box.attach_files(files)
+        self.focus_text()
+
+    def show_held_over(self, *, is_over: bool) -> None:
+        """Light up for files that are held over the window."""
+        self._frame.set_held_over(is_over)
+
     def set_text(self, text: str, skills: Sequence[str] = ()) -> None:
         """Put a text into the box, as for *Edit and resend*, and give it the focus."""
         self.box.edit.replace_text(text)
@@ -140,6 +151,12 @@ class Composer(QWidget):
     def focus_text(self) -> None:
         place = self._ended if self._is_ended else self.box
         place.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def type_text(self, text: str) -> None:
+        """Go on here with what was begun elsewhere."""
+        self.focus_text()
+        if self.box.isVisible():
+            self.box.edit.insertPlainText(text)
 
     def request_stop(self) -> None:
         """Stop the turn; says *Stopping…* at once."""

@@ -97,6 +97,7 @@ class SessionController(QObject):
         engine, sessions = self._bridge.engine, self._frame.sidebar.sessions
         self._frame.sidebar.new_session.clicked.connect(self.new_session)
         sessions.session_chosen.connect(self.choose_session)
+        sessions.typed.connect(self._frame.composer.type_text)
         sessions.renamed.connect(engine.rename_session)
         sessions.leaving.connect(self.leave)
         sessions.returned.connect(self.take_back)

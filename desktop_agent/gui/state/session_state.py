@@ -231,6 +231,17 @@ class SessionState:
     def agent(self, agent_id: AgentId | None) -> AgentInfo | None:
         return self._infos.get(agent_id) if agent_id is not None else None
 
+    def model_of(self, agent_id: AgentId | None) -> tuple[str, str]:
+        """Return the model that an agent runs on, and its address; both empty if not known."""
+        agent = self.agent(agent_id)
+        owner = self.session_of(agent_id) if agent_id is not None else None
+        info = self.sessions.get(owner) if owner is not None else None
+        if info is None:
+            return "", ""
+        # The main agent's own line may be older than what was chosen for the session.
+        has_own = agent is not None and agent.parent_id is not None and agent.model
+        return (agent.model, agent.api_base) if agent and has_own else (info.model, info.api_base)
+
     def page(self, opened: AgentOpened) -> AgentPage | None:
         """Return what shows this agent; None if its session is gone."""
         agent, info = opened.info, self.sessions.get(opened.info.session_id)

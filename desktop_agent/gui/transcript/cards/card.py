@@ -21,7 +21,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme, mono_font
-from desktop_agent.gui.kit.widgets import column
+from desktop_agent.gui.kit.widgets import EnterPresses, column
 from desktop_agent.gui.transcript.state.transcript import Transcript
 
 # A full red edge is louder than the sentence inside it.
@@ -226,7 +226,7 @@ class AnswerLine(QLineEdit):
             event.accept()
 
 
-class CardHeader(QAbstractButton):
+class CardHeader(EnterPresses, QAbstractButton):
     """One line: icon, verb, target, what came of it, a state, and a chevron if it unfolds."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, flat: bool = False) -> None:
