@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.events import CompactionUndone, ContextCompacted, Event, StepEnded
@@ -26,9 +27,7 @@ class ContextController(Controller):
         from desktop_agent.gui.composer.context_popover import ContextPopover
 
         self._popover = popover = ContextPopover(self._theme, self._frame.window())
-        popover.compact_requested.connect(
-            lambda keep: self._session.tell(self._engine.compact, keep)
-        )
+        popover.compact_requested.connect(partial(self._session.tell, self._engine.compact))
         popover.closed.connect(self._forget)
         popover.open_below(self._frame.composer.meter_button, above=True)
         self._ask()
