@@ -39,6 +39,7 @@ from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.agent.dispatch import Dispatch
+from desktop_agent.engine.agent.job_commands import JobCommands
 from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Environment
@@ -62,7 +63,7 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands):
+class Engine(SkillCommands, SandboxCommands, ContextCommands, JobCommands, SessionCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when they

@@ -34,6 +34,7 @@ from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
 from desktop_agent.gui.controllers.skills import SkillsController
+from desktop_agent.gui.controllers.terminals import TerminalsController
 from desktop_agent.gui.controllers.transcript import TranscriptController
 from desktop_agent.gui.controllers.transcript_pages import SessionPages
 from desktop_agent.gui.controllers.welcome import WelcomeController
@@ -91,13 +92,13 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
-        ContextController(parts)
-        ProviderStatus(parts)
+        for more in (ProviderStatus, ContextController, TerminalsController):
+            more(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
         self.changes = ChangesController(parts, self.full)
-        self.attention = Attention(theme, self)
+        self.attention = Attention(theme, self, self.known)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._begin(settings)
         self._connect()
@@ -127,7 +128,7 @@ class MainWindow(QMainWindow):
         self.queries.failed.connect(partial(self._put_notice, "query"))
         self.changes.changed.connect(self.side.show_state)
         self.side.undo_requested.connect(self.changes.undo_agent)
-        self.attention.opened.connect(self.come_back)
+        self.attention.opened.connect(self._come_back_to)
         self.attention.quit_requested.connect(self.quit_now)
         self.popups.folder_found.connect(self._offer_folder)
         self.first_run.browse_requested.connect(self.popups.browse)
@@ -340,6 +341,7 @@ class MainWindow(QMainWindow):
         """See what changed on disk, and what ended, when the user comes back."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.attention.come_back()
             self._look_at_folder()
             self._show_place()
             self.flow.mark_read()
@@ -349,6 +351,12 @@ class MainWindow(QMainWindow):
         if not self._was_painted:
             self._was_painted = True
             QTimer.singleShot(0, self.painted.emit)
+
+    def _come_back_to(self, session_id: str) -> None:
+        self.come_back()
+        if session_id in self.known.sessions:
+            self.full.leave()
+            self.flow.choose_session(session_id)
 
     def come_back(self, folder: str = "") -> None:
         """Come to the front, with the folder of a second start of the app."""

@@ -56,6 +56,7 @@ class CardHost(QWidget):
     open_path_requested = Signal(str)
     text_requested = Signal(str, str)  # title, text: shown in a window of its own
     more_requested = Signal()  # what is before the first row
+    job_requested = Signal(str)  # the window of a command in the background
     row_wanted = Signal(str)  # key: scroll to it
     undo_requested = Signal(object)  # UndoScope
     redo_requested = Signal(object, bool)  # UndoScope, whether it was looked at when it was undone

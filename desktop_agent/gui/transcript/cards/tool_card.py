@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QStyle, QWidget
 
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay
-from desktop_agent.core.parts.facts import FailedInside
+from desktop_agent.core.parts.facts import FailedInside, InBackground
 from desktop_agent.gui.kit.safe_text import elapsed_text, plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton
@@ -202,7 +202,15 @@ class ToolCard(FoldCard):
             buttons.append(self._open_button(words, "file-text", display.file))
         if result is not None and isinstance(result.facts, FailedInside):
             buttons.append(self._outside_button(result.facts.command))
+        if result is not None and isinstance(result.facts, InBackground):
+            buttons.append(self._job_button(result.facts.job_id))
         return view, buttons
+
+    def _job_button(self, job_id: str) -> QWidget:
+        button = GhostButton(self._theme, self.tr("Open terminal"), "terminal", self)
+        button.setObjectName("openTerminal")
+        button.clicked.connect(lambda: self.host.job_requested.emit(job_id))
+        return button
 
     def _outside_button(self, command: str) -> QWidget:
         button = GhostButton(self._theme, self.tr("Run outside the sandbox…"), "shield-off", self)

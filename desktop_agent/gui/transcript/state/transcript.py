@@ -27,7 +27,7 @@ from desktop_agent.gui.transcript.state.message_items import segment_key, segmen
 
 _RETRY = "retry"
 # Refused because it is not possible now, which the bar above says: nothing failed.
-_BY_RULE = frozenset({"compact", "undo_compaction", "clear_context"})
+_BY_RULE = frozenset({"compact", "undo_compaction", "clear_context", "type_into_job", "stop_job"})
 LIVE_OUTPUT_LIMIT = 20_000
 
 
