@@ -48,6 +48,7 @@ class Composer(QWidget):
     resume_requested = Signal()  # what the engine has already is to be sent
     mode_chosen = Signal(str)
     model_picker_requested = Signal()
+    sandbox_check_requested = Signal()
     # The agent has ended: the main one is to get this note, or with None to be shown.
     main_requested = Signal(object)
 
@@ -178,6 +179,7 @@ class Composer(QWidget):
         bar.mention.clicked.connect(box.begin_mention)
         bar.model.clicked.connect(self.model_picker_requested)
         bar.mode.mode_chosen.connect(self._on_mode_chosen)
+        bar.sandbox.check_requested.connect(self.sandbox_check_requested)
         strip.edited.connect(self._edit)
         strip.withdrawn.connect(self._withdraw)
         strip.interrupted.connect(self._interrupt_with)
