@@ -50,6 +50,7 @@ class Composer(QWidget):
     mode_chosen = Signal(str)
     model_picker_requested = Signal()
     context_wanted = Signal()  # what fills the model's context is to be shown
+    sandbox_check_requested = Signal()
     # The agent has ended: the main one is to get this note, or with None to be shown.
     main_requested = Signal(object)
 
@@ -201,6 +202,7 @@ class Composer(QWidget):
         bar.model.clicked.connect(self.model_picker_requested)
         bar.meter.clicked.connect(self.context_wanted)
         bar.mode.mode_chosen.connect(self._on_mode_chosen)
+        bar.sandbox.check_requested.connect(self.sandbox_check_requested)
         strip.edited.connect(self._edit)
         strip.withdrawn.connect(self._withdraw)
         strip.interrupted.connect(self._interrupt_with)
