@@ -21,14 +21,7 @@ from desktop_agent.core.events import (
     NoteReturned,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import (
-    AgentId,
-    NoteId,
-    QuestionId,
-    RequestId,
-    SessionId,
-    new_agent_id,
-)
+from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId, new_agent_id
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.notes import Note
@@ -48,6 +41,7 @@ from desktop_agent.engine.base.session import Session, tell
 from desktop_agent.engine.context.commands import ContextCommands
 from desktop_agent.engine.context.context import ContextServices
 from desktop_agent.engine.context.windows import Windows
+from desktop_agent.engine.mcp.commands import McpCommands
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
@@ -62,7 +56,7 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
+class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, McpCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when they
@@ -94,6 +88,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
         self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
+        confinement = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
@@ -101,7 +96,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
             report_failure=self._emit,
             outputs=outputs,
             steering=self._steering,
-            confinement=Confinement(self._sandbox, around.is_machine_sandbox, around.own),
+            confinement=confinement,
             kept=self._kept,
         )
         with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
@@ -109,6 +104,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
         given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
         self._sessions, self._permits = Sessions(*given), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
+        self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, confinement, emit)
 
     def _new_tree(self) -> Agents:
         return Agents(
@@ -156,6 +152,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
         """Stop every agent, end its processes and write what is buffered."""
         await self._sessions.close()
         await self.close_changes()
+        await self.close_mcp()
         await self.close_sandbox()
         await self.close_skills()
 
@@ -379,7 +376,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
 
     async def ask_host(self, question: HostQuestion) -> HostVerdict:
         """Return whether a session's commands may reach a host; the user may be asked."""
-        return await self._dispatch.hosts.ask(question)
+        return self._mcp_verdict(question) or await self._dispatch.hosts.ask(question)
 
     # -- queries -------------------------------------------------------------------------
 
@@ -447,6 +444,10 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
         self._permits.clear(agent.id)
         self._agents.on_turn_over(agent, reason, fault)
 
+    async def _before_step(self, agent: Agent) -> None:
+        await self._budget_guard.check(agent)
+        await self._mcp_ready(agent.session.info.workspace.root)
+
     def _forget_session(self, session_id: SessionId) -> None:
         super()._forget_session(session_id)
         self._forget_changes(session_id)
@@ -486,7 +487,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands):
             check_thread=self._check_thread,
             changed=lambda agent: self._on_agents_changed(agent.session.info.id),
             turn_over=self._on_turn_over,
-            before_step=self._budget_guard.check,
+            before_step=self._before_step,
             forget=self._forget,
             is_closing=lambda: self._sessions.is_closing,
             context=self._context,
