@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.adapters.mcp.hosted_servers import HostedServers
 from desktop_agent.adapters.mcp.servers_file import McpFile
@@ -82,8 +84,8 @@ class McpRig(Rig):
         def hear(event: Any) -> None:
             before(event)
             if isinstance(event, ApprovalRequested):
-                rules = event.request.rules
-                decision: Decision = AllowAlways(rules[0]) if always and rules else AllowOnce()
+                rule = msgspec.structs.replace(event.request.rules[0], scope="everywhere")
+                decision: Decision = AllowAlways(rule) if always else AllowOnce()
                 self.engine.decide(event.request.id, decision)
 
         self.hear = hear

@@ -31,16 +31,16 @@ async def rig_with(tmp_path: Path, *script: Any, **more: Any) -> AsyncGenerator[
 
 
 @pytest.fixture
-def http_server() -> Iterator[Callable[[], tuple[str, subprocess.Popen[str]]]]:
+def http_server() -> Iterator[Callable[[], tuple[str, subprocess.Popen[bytes]]]]:
     """Return what starts the honest server on loopback, always on the same port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    started: list[subprocess.Popen[str]] = []
+    started: list[subprocess.Popen[bytes]] = []
 
-    def start() -> tuple[str, subprocess.Popen[str]]:
+    def start() -> tuple[str, subprocess.Popen[bytes]]:
         words = [sys.executable, str(SERVERS / "honest.py"), "--http", str(port)]
-        server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
         started.append(server)
         while True:  # until it takes connections
             with socket.socket() as one:
@@ -50,7 +50,7 @@ def http_server() -> Iterator[Callable[[], tuple[str, subprocess.Popen[str]]]]:
     yield start
     for server in started:
         server.kill()
-        server.communicate()
+        server.wait()
 
 
 async def test_an_agent_uses_the_tools_of_a_server_once_they_were_allowed(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ async def test_names_of_any_kind_become_names_that_providers_take(tmp_path: Path
         await rig.run("hello")
         names = [tool.name for tool in rig.model.requests[0].tools]
         ours = [name for name in names if name.startswith("mcp__")]
-        assert len(set(ours)) == len(ours) == 6
+        assert len(set(ours)) == len(ours) == 6, rig.states()["names"].problem
         assert all(len(name) <= 64 and name.replace("-", "_").isidentifier() for name in ours)
         assert all(name.isascii() for name in ours)
         assert "left out" in rig.states()["names"].problem
@@ -322,7 +322,7 @@ async def test_a_tool_that_is_described_otherwise_is_asked_about_again(tmp_path:
 
 
 async def test_a_server_over_http_is_used_and_found_again_after_it_was_restarted(
-    tmp_path: Path, http_server: Callable[[], tuple[str, subprocess.Popen[str]]]
+    tmp_path: Path, http_server: Callable[[], tuple[str, subprocess.Popen[bytes]]]
 ) -> None:
     address, server = http_server()
     first, second = calls(("mcp__web__process", {})), calls(("mcp__web__process", {}))
@@ -334,7 +334,7 @@ async def test_a_server_over_http_is_used_and_found_again_after_it_was_restarted
         await rig.run("who")
         was = rig.results[-1].text
         server.kill()
-        server.communicate()
+        server.wait()
         http_server()
         await rig.at_rest()
         await rig.run("who now")
