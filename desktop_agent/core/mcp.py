@@ -17,7 +17,8 @@ from desktop_agent.core.messages import ImagePart, Value
 McpOrigin = Literal["mine", "folder", "run"]
 # `reads` is only what the server says; one that says nothing is `unknown`, and may do anything.
 McpMark = Literal["reads", "changes", "unknown"]
-McpPhase = Literal["off", "waiting", "starting", "running", "failed"]
+# `idle` is on and starts with the next message.
+McpPhase = Literal["off", "idle", "waiting", "starting", "running", "failed"]
 
 LONGEST_NAME = 64
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -28,7 +28,7 @@ def _environment() -> dict[str, str]:
     return kept
 
 
-def _spawn(fd: int) -> subprocess.Popen[bytes]:
+def _spawn(fd: int) -> subprocess.Popen[Any]:
     frozen = bool(getattr(sys, "frozen", False))
     # -P: a folder that the app was started in must not provide modules.
     program = ["--mcp-host"] if frozen else ["-P", "-m", "desktop_agent.mcp_host"]
@@ -39,7 +39,7 @@ def _spawn(fd: int) -> subprocess.Popen[bytes]:
         more: dict[str, Any] = {"startupinfo": startup, "creationflags": flags}
     else:
         more = {"pass_fds": (fd,), "close_fds": True, "start_new_session": True}
-    process: subprocess.Popen[bytes] = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, *program, str(fd)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -48,4 +48,3 @@ def _spawn(fd: int) -> subprocess.Popen[bytes]:
         cwd=Path(sys.executable).anchor or os.sep,
         **more,
     )
-    return process

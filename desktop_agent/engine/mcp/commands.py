@@ -46,6 +46,12 @@ class McpCommands(ABC):
         if self._mcp is not None:
             await self._mcp.close()
 
+    def list_mcp(self, root: str) -> None:
+        """Send out the servers of a folder as they stand; none is started."""
+        self._check_thread()
+        if self._mcp is not None:
+            self._mcp.list(root)
+
     def watch_mcp(self, root: str) -> None:
         """Send out the servers of a folder, and again whenever one changes; start them."""
         self._check_thread()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,17 @@ class Servers:
         self._endings: set[asyncio.Task[None]] = set()
 
     # -- life --------------------------------------------------------------------------------
+
+    def list(self, root: str) -> None:
+        """Tell of a folder's servers; none is started."""
+        if root in self._folders:
+            self._told.pop(root, None)
+            self._tell(root)
+            return
+        wanted, resting = self._configured(root)
+        states = (*(McpState(server, "idle") for server in wanted.values()), *resting)
+        if states:
+            self._around.emit(McpChanged(root, _by_name(states)))
 
     def watch(self, root: str) -> None:
         """Tell of a folder's servers, and start those that are on."""
@@ -328,7 +339,7 @@ class Servers:
             changed = self._changed(root, one)
             running.append(msgspec.structs.replace(one.state, changed=changed))
         every = (*running, *self._resting.get(root, ()))
-        return tuple(sorted(every, key=lambda state: state.server.name.lower()))
+        return _by_name(every)
 
     def _tell(self, root: str) -> None:
         now = self.states(root)
@@ -339,6 +350,10 @@ class Servers:
     def refuse(self, command: str, words: str) -> None:
         """Tell that something was not done."""
         self._around.emit(CommandRefused(command, words))
+
+
+def _by_name(states: Iterable[McpState]) -> tuple[McpState, ...]:
+    return tuple(sorted(states, key=lambda state: state.server.name.lower()))
 
 
 def _memory_key(root: str, server: McpServer) -> str:

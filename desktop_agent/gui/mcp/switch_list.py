@@ -19,6 +19,7 @@ from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.mcp.text import SwitchRow
 
+_CHECK = int(Qt.ItemDataRole.CheckStateRole)
 _EDGE, _BOX, _ICON, _GAP = 12, 16, 18, 10
 
 
@@ -42,15 +43,11 @@ class SwitchList(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
-        roles = text_roles(
-            lambda row: row.title, lambda row: row.spoken, lambda row: plain_tip(row.below)
-        )
-        roles[int(Qt.ItemDataRole.CheckStateRole)] = _check_state
-        self.rows = _Rows(lambda row: row.key, roles, self)
+        self.rows = _Rows(_key, {**text_roles(_title, _spoken, _tip), _CHECK: _check_state}, self)
         self.rows.switched.connect(self.switched)
         self.setModel(self.rows)
         self.setItemDelegate(_Delegate(theme, self))
-        self.clicked.connect(lambda index: self.opened.emit(index.data(ROW_ROLE).key))
+        self.clicked.connect(self._on_clicked)
         self.selectionModel().currentChanged.connect(lambda: self.pointed.emit(self.current_key))
         theme.changed.connect(self.scheduleDelayedItemsLayout)
 
@@ -76,6 +73,9 @@ class SwitchList(QListView):
         if index.isValid():
             self.setCurrentIndex(index)
         return index.isValid()
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self.opened.emit(index.data(ROW_ROLE).key)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current_key:
@@ -173,6 +173,22 @@ class _Delegate(QStyledItemDelegate):
         size = self._theme.icon_px(_BOX)
         inner = rect.adjusted(_EDGE, 0, -_EDGE, 0)
         return QRect(inner.right() - size, inner.center().y() - size // 2, size, size)
+
+
+def _key(row: SwitchRow) -> str:
+    return row.key
+
+
+def _title(row: SwitchRow) -> str:
+    return row.title
+
+
+def _spoken(row: SwitchRow) -> str:
+    return row.spoken
+
+
+def _tip(row: SwitchRow) -> str:
+    return plain_tip(row.below)
 
 
 def _check_state(row: SwitchRow) -> Qt.CheckState | None:

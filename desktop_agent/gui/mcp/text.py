@@ -72,6 +72,7 @@ def state_words(state: McpState) -> tuple[str, str]:
     problem = with_marks(" ".join(state.problem.split()))
     return {
         "off": (translate("Mcp", "Off"), "subtle"),
+        "idle": (translate("Mcp", "Starts with your next message"), "muted"),
         "waiting": (problem, "warn"),
         "starting": (translate("Mcp", "Starting…"), "muted"),
         "running": (translate("Mcp", "Running"), "ok"),
@@ -95,7 +96,9 @@ def count_words(state: McpState) -> str:
         return translate("Mcp", "no tools") if state.phase == "running" else ""
     if off:
         return translate("Mcp", "{n} of {all} tools").format(n=every - off, all=every)
-    return translate("Mcp", "1 tool") if every == 1 else translate("Mcp", "{n} tools").format(n=every)
+    return (
+        translate("Mcp", "1 tool") if every == 1 else translate("Mcp", "{n} tools").format(n=every)
+    )
 
 
 def origin_words(server: McpServer) -> str:

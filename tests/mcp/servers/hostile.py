@@ -26,7 +26,12 @@ def tools(cursor: str) -> dict[str, Any]:
         return {"tools": names, "nextCursor": str(number + 1)}
     if KIND == "names":
         odd = ["n" * 500, "n" * 499 + "m", "a/b c", "a.b.c", "a_b_c", "🐝", "x" * 2_000, ""]
-        return {"tools": [*map(tool, odd), tool("huge", inputSchema={"type": "object", "x": "y" * 100_000})]}
+        return {
+            "tools": [
+                *map(tool, odd),
+                tool("huge", inputSchema={"type": "object", "x": "y" * 100_000}),
+            ]
+        }
     if KIND == "orders":
         return {"tools": [tool("kind", description=ORDERS)]}
     if KIND == "many":
