@@ -25,6 +25,7 @@ from desktop_agent.core.events import (
     Event,
     ListChanged,
     MachineSandboxChanged,
+    McpChanged,
     NoteDelivered,
     NoteQueued,
     NoteReturned,
@@ -41,6 +42,7 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.ids import AgentId, NoteId, SessionId
+from desktop_agent.core.mcp import McpState
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.sessions import SessionInfo
@@ -125,6 +127,7 @@ class SessionState:
         # None until it is known.
         self.sandbox: SandboxState | None = None
         self._machine_sessions: tuple[SessionId, ...] = ()
+        self._servers: dict[str, tuple[McpState, ...]] = {}
         self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
         self._infos: dict[AgentId, AgentInfo] = {}
         self._owners: dict[AgentId, SessionId] = {}
@@ -142,6 +145,7 @@ class SessionState:
             SessionsChanged: self._on_sessions,
             SandboxChanged: self._on_sandbox,
             MachineSandboxChanged: self._on_machine_sandbox,
+            McpChanged: self._on_servers,
             SessionOpened: self._on_session_opened,
             AgentOpened: self._on_agent_opened,
             AgentsChanged: self._on_agents,
@@ -357,6 +361,14 @@ class SessionState:
     def _on_machine_sandbox(self, event: MachineSandboxChanged) -> Facet:
         self._machine_sessions = event.session_ids
         return Facet.SANDBOX
+
+    def _on_servers(self, event: McpChanged) -> Facet:
+        self._servers[event.root] = event.servers
+        return NOTHING
+
+    def servers_of(self, root: str) -> tuple[McpState, ...]:
+        """Return how the MCP servers of a folder stand."""
+        return self._servers.get(root, ())
 
     def _drop_session(self, session_id: SessionId, main: AgentId) -> None:
         self._changes.pop(session_id, None)

@@ -30,6 +30,7 @@ from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
+from desktop_agent.gui.controllers.servers import ServersController
 from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
@@ -98,6 +99,7 @@ class MainWindow(QMainWindow):
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
         self.changes = ChangesController(parts, self.full)
+        self.servers = ServersController(parts, self.full, self.skills.trust)
         self.attention = Attention(theme, self, self.known)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._begin(settings)
@@ -183,6 +185,8 @@ class MainWindow(QMainWindow):
         keys.undo_all.triggered.connect(self.changes.undo_all)
         keys.skills.triggered.connect(lambda: self.skills.open())
         keys.add_skill.triggered.connect(lambda: self.skills.library.add())
+        keys.servers.triggered.connect(lambda: self.servers.open())
+        keys.add_server.triggered.connect(self.servers.add)
         keys.trust.triggered.connect(self.skills.trust.look)
         keys.task.triggered.connect(self.side.add_task)
 
