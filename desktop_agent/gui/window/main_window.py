@@ -18,6 +18,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
+from desktop_agent.gui.controllers.branches import BranchController
 from desktop_agent.gui.controllers.changes import ChangesController
 from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
@@ -91,6 +92,7 @@ class MainWindow(QMainWindow):
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
         self.changes = ChangesController(parts, self.full)
+        self.branches = BranchController(parts, self.changes)
         self.attention = Attention(theme, self)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._begin(settings)
