@@ -24,6 +24,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
+from desktop_agent.gui.controllers.branches import BranchController
 from desktop_agent.gui.controllers.changes import ChangesController
 from desktop_agent.gui.controllers.context_meter import ContextController
 from desktop_agent.gui.controllers.controller import WindowParts
@@ -99,6 +100,7 @@ class MainWindow(QMainWindow):
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
         self.changes = ChangesController(parts, self.full)
+        self.branches = BranchController(parts, self.changes)
         self.servers = ServersController(parts, self.full, self.skills.trust)
         self.attention = Attention(theme, self, self.known)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())

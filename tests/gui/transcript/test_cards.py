@@ -327,7 +327,7 @@ def test_a_question_shows_no_backticks(view, question):
 
 @pytest.mark.parametrize(
     ("action", "label"),
-    [("retry", "Retry"), ("continue", "Continue")],
+    [("retry", "Try again"), ("continue", "Continue")],
 )
 def test_a_failure_that_can_go_on_goes_on(view, qtbot, action, label):
     fault = Fault("server", "The provider failed: 500.", action, "HTTP 500\nbody")

@@ -61,6 +61,10 @@ class CardHost(QWidget):
     undo_requested = Signal(object)  # UndoScope
     redo_requested = Signal(object, bool)  # UndoScope, whether it was looked at when it was undone
     changes_requested = Signal()  # the page of all changes
+    edit_requested = Signal(str, object)  # text and skills for the composer
+    branch_requested = Signal(object)  # BranchDraft: the next message stands in its place
+    again_requested = Signal(str)  # id of a message that is to be said again, on a branch
+    branch_chosen = Signal(str, int)  # key of its row, the branch to switch to
     command_requested = Signal(str, str, str)  # agent ("" for the one shown), command, text
 
     def __init__(self, theme: Theme, clocks: Clocks, parent: QWidget | None) -> None:
@@ -77,6 +81,11 @@ class CardHost(QWidget):
     def ground(self) -> QWidget:
         """The parent of the cards."""
         return self
+
+    @property
+    def has_branches(self) -> bool:
+        """Whether this is a main agent's transcript: those of subagents have one branch."""
+        return self.session is not None and self.session.main_agent == self.transcript.agent_id
 
     def name_of(self, agent_id: str) -> str:
         """Return the name of an agent of the session; empty when it is not known."""

@@ -12,6 +12,7 @@ from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.cards.branch_card import BranchCard
 from desktop_agent.gui.transcript.cards.card import (
     AskCard,
     Card,
@@ -51,6 +52,8 @@ class CardFactory:
                 return line_height(self._theme)
             case items.RetryItem() | WorkingRow():
                 return line_height(self._theme)
+            case items.BranchItem():
+                return max(line_height(self._theme), self._theme.size("hit_min"))
             case items.AgentMessageItem(kind="report", key=key) if not self._host.unfolded.get(key):
                 return header_height(self._theme)
             case _:
@@ -126,6 +129,8 @@ class CardFactory:
             return asking
         if isinstance(row, items.CompactionItem):
             return CompactionCard(host, row)
+        if isinstance(row, items.BranchItem):
+            return BranchCard(host, row)
         if isinstance(row, items.RetryItem):
             return RetryCard(self._theme, host.ground, row, host.clocks.wall())
         if not isinstance(row, EarlierRow):

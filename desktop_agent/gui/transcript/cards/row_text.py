@@ -18,6 +18,7 @@ from desktop_agent.gui.kit.text import (
     with_plural,
 )
 from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
+from desktop_agent.gui.transcript.cards.branch_text import branch_text
 from desktop_agent.gui.transcript.cards.changes_text import changes_text, undo_text
 from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
 from desktop_agent.gui.transcript.document.user_message import clock_text
@@ -99,10 +100,10 @@ def _other_text(row: Row) -> str:
             return translate("Transcript", "Thoughts of the model")
         case items.FailureItem():
             return translate("Transcript", "Something in the app went wrong")
-        case items.ChangesItem():
-            return changes_text(row)
-        case items.UndoItem():
-            return undo_text(row)
+        case items.ChangesItem() | items.UndoItem():
+            return undo_text(row) if isinstance(row, items.UndoItem) else changes_text(row)
+        case items.BranchItem():
+            return branch_text(row)
         case _:
             return ""
 
