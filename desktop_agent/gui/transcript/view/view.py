@@ -72,7 +72,7 @@ class TranscriptView(CardHost):
         )
         self.browser.set_page(self.page)
         self._scrolling = Scrolling(self.browser, self.page)
-        self._window = VisibleRows(self.page, self.cards, self._scrolling)
+        self._window = VisibleRows(self.page, self.cards, self._scrolling, self.unfolded)
         self._finder = Finder(self.browser, theme)
         self._jump = TextButton(theme, "", "arrow-down", self, name="jumpToLatest")
         self._jump.set_text(self.tr("Jump to latest"))
@@ -147,8 +147,12 @@ class TranscriptView(CardHost):
 
     def show_call(self, call_id: str) -> bool:
         """Scroll to a tool call and give its card the focus; False when it is not loaded."""
-        is_call = isinstance(self.transcript.item(call_id), ToolItem)
-        return is_call and self._show_card(call_id)
+        if not isinstance(self.transcript.item(call_id), ToolItem):
+            return False
+        if (line := self._window.activity_of(call_id)) is not None:
+            self.unfolded[line.key] = True
+            self._sync()
+        return self._show_card(call_id)
 
     def find(self, text: str, backward: bool = False) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - QWidget.find is a static look-up by window id that nothing here uses
         """Go to the next place with this text; return how many there are."""
@@ -210,6 +214,7 @@ class TranscriptView(CardHost):
         self.text_requested.connect(self._show_text)
         self.more_requested.connect(self._show_more)
         self.row_wanted.connect(self._show_card)
+        self.activity_toggled.connect(self._on_activity_toggled)
         self.cards.resized.connect(self._on_card_resized)
         self.cards.made.connect(self._place)
         self.cards.second.connect(self._on_second)
@@ -358,6 +363,13 @@ class TranscriptView(CardHost):
             if isinstance(card, ApprovalCard) and card.has_draft:
                 self._scrolling.show_foot(shown)
             self._place()
+
+    def _on_activity_toggled(self, key: str) -> None:
+        """Show or hide the cards of an activity; its line stays under the pointer."""
+        shown = self.page.rows[self.page.index_of(key)]
+        with self._scrolling.held_at(shown):
+            self._sync()
+        self._place()
 
     def _show_more(self) -> None:
         if not self._window.show_more():
