@@ -66,6 +66,8 @@ class Engine(
     are needed first. `spill_dir`, this process's alone, keeps by session what results leave out.
     """
 
+    _getting_ready: asyncio.Task[None] | None = None
+
     def __init__(
         self,
         *,
@@ -84,14 +86,12 @@ class Engine(
         self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
         self._prompt, self._toolbox, self._thread = Prompt(self._is_contained), Toolbox(tools), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
-        windows = Windows(around.describe_model, self._current_settings)
-        self._getting_ready: asyncio.Task[None] | None = None
         # Each part is given those before it; what needs a later one calls a method of this class.
         self._agents = self._new_tree()
         self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
-        confinement = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
+        held = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
@@ -99,15 +99,19 @@ class Engine(
             report_failure=self._emit,
             outputs=outputs,
             steering=self._steering,
-            confinement=confinement,
+            confinement=held,
             kept=self._kept,
         )
-        with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
-        self._context = ContextServices(model, windows, *with_tools)
+        self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
-        self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, confinement, emit)
+        self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, emit)
+
+    def _new_context(self, describe: DescribeModel | None, outputs: OutputFiles) -> ContextServices:
+        windows = Windows(describe, self._current_settings)
+        is_asked = self._questions.is_open
+        return ContextServices(self._model, windows, outputs, self._toolbox, is_asked, self._forget)
 
     def _new_tree(self) -> Agents:
         return Agents(

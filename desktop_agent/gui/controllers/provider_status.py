@@ -52,10 +52,9 @@ class ProviderStatus(Controller):
         return self._known.model_of(agent_id) == self._model
 
     def _apply(self, event: Event) -> None:
-        followed = NoteDelivered | StepEnded | RetryScheduled | TurnEnded
-        if not isinstance(event, followed) or self._model[0] in ("", DEMO_MODEL):
+        if not isinstance(event, NoteDelivered | StepEnded | RetryScheduled | TurnEnded):
             return
-        if not self._is_answered_there(event.agent_id):
+        if self._model[0] in ("", DEMO_MODEL) or not self._is_answered_there(event.agent_id):
             return
         if isinstance(event, NoteDelivered | StepEnded):
             self._say(self.tr("{place} · {model} · connected"), "circle-check", "ok")

@@ -64,6 +64,8 @@ class MainWindow(QMainWindow):
 
     painted = Signal()
     closed = Signal()
+    _placed: Workspace | None = None
+    _branch = ""
 
     def __init__(
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
@@ -71,8 +73,6 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._theme, self._bridge = theme, bridge
         self._is_quitting = self._was_painted = False
-        self._placed: Workspace | None = None
-        self._branch = ""
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)
