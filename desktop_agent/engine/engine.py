@@ -109,8 +109,7 @@ class Engine(
         self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, emit)
 
     def _new_context(self, describe: DescribeModel | None, outputs: OutputFiles) -> ContextServices:
-        windows = Windows(describe, self._current_settings)
-        is_asked = self._questions.is_open
+        windows, is_asked = Windows(describe, self._current_settings), self._questions.is_open
         return ContextServices(self._model, windows, outputs, self._toolbox, is_asked, self._forget)
 
     def _new_tree(self) -> Agents:
