@@ -344,9 +344,10 @@ class AgentsChanged(Value, frozen=True):
 
 
 class SessionsChanged(Value, frozen=True):
-    """All sessions, newest activity first."""
+    """All sessions, newest activity first; `deleted` are those that can still be restored."""
 
     sessions: tuple[SessionInfo, ...]
+    deleted: tuple[SessionInfo, ...] = ()
 
 
 class SkillsChanged(Value, frozen=True):

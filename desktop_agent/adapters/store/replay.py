@@ -123,6 +123,28 @@ class _Agent:
                 self.count(event)
                 self._apply_tree(event)
 
+    def record(self, agent_id: AgentId, *, is_elsewhere: bool) -> AgentRecord:
+        """Return what the engine is given of it."""
+        return AgentRecord(
+            agent_id,
+            history=tuple(self.history),
+            inbox=tuple(self.inbox.values()),
+            step=self.step,
+            was_running=self.was_running,
+            unconfirmed=tuple(self.unconfirmed.values()),
+            spec=self.spec,
+            end=self.end,
+            usage=self.usage,
+            tools_run=self.tools_run,
+            budget=self.budget,
+            seconds=self.seconds,
+            unpriced=self.unpriced,
+            uncounted=self.uncounted,
+            left_out=tuple(self.left_out),
+            before_compaction=self.before,
+            is_elsewhere=is_elsewhere,
+        )
+
     def count(self, event: AgentEvent) -> None:
         """Count what was used by an event, whichever branch it is on."""
         match event:
@@ -220,24 +242,6 @@ def reduce(
             agent = agents[event.agent_id] = _Agent()
         agent.apply(event)
     return tuple(
-        AgentRecord(
-            agent_id,
-            history=tuple(agent.history),
-            inbox=tuple(agent.inbox.values()),
-            step=agent.step,
-            was_running=agent.was_running,
-            unconfirmed=tuple(agent.unconfirmed.values()),
-            spec=agent.spec,
-            end=agent.end,
-            usage=agent.usage,
-            tools_run=agent.tools_run,
-            budget=agent.budget,
-            seconds=agent.seconds,
-            unpriced=agent.unpriced,
-            uncounted=agent.uncounted,
-            left_out=tuple(agent.left_out),
-            before_compaction=agent.before,
-            is_elsewhere=agent_id in elsewhere,
-        )
+        agent.record(agent_id, is_elsewhere=agent_id in elsewhere)
         for agent_id, agent in agents.items()
     )

@@ -34,7 +34,12 @@ from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.agent.activity import Activity
-from desktop_agent.engine.agent.answer_stream import AnswerStream, is_cut_off, raise_for_finish
+from desktop_agent.engine.agent.answer_stream import (
+    AnswerStream,
+    fitting_answer,
+    is_cut_off,
+    raise_for_finish,
+)
 from desktop_agent.engine.agent.background_commands import BackgroundCommands
 from desktop_agent.engine.agent.inbox import Inbox
 from desktop_agent.engine.agent.lifecycle import Lifecycle, Phase, status_of
@@ -346,7 +351,7 @@ class Agent:
         steps = 0
         if self.context.wanted is not None and not self._has_work():
             await self.skills.prepare(list)
-            await self.context.fit(lambda: self._request(has_tools=True))
+            await self.context.fit(lambda: self.request(has_tools=True))
         while self._has_work():
             if steps >= self.settings().max_steps:
                 raise StepLimitReached
@@ -400,7 +405,9 @@ class Agent:
             self.id, self._emit, on_accepted=lambda: self.inbox.confirm(self._step)
         )
         try:
-            answer = await self._answered(stream, has_tools=has_tools)
+            answer = await fitting_answer(
+                stream, self._setup.model, self.context, lambda: self.request(has_tools=has_tools)
+            )
             message = Message(stream.message_id, "assistant", answer.parts, created_at=time.time())
             self._append_answer(message, answer.usage)
         except (ModelError, StoreError, asyncio.CancelledError) as ended:
@@ -408,22 +415,13 @@ class Agent:
             raise
         return message, answer
 
-    async def _answered(self, stream: AnswerStream, *, has_tools: bool) -> Answer:
-        """Return the answer to a request that fits; one that is refused as too long is made so."""
-        request = await self.context.fit(lambda: self._request(has_tools=has_tools))
-        while True:
-            try:
-                answer = await stream.read(self._setup.model, request)
-            except ModelError as error:
-                if error.fault.kind != "too_large" or stream.is_started:
-                    raise
-                await self.context.refit(request, error.fault)
-                request = self._request(has_tools=has_tools)
-            else:
-                self.context.counted(request, answer.usage)
-                return answer
+    @property
+    def skill_list(self) -> str:
+        """What its prompt says of skills; empty if nothing."""
+        return self.skills.catalog.section
 
-    def _request(self, *, has_tools: bool) -> ModelRequest:
+    def request(self, *, has_tools: bool) -> ModelRequest:
+        """Return the next request, as the history is now; without tools it is the last."""
         return request_for(
             self.id,
             self.scope,
@@ -459,6 +457,7 @@ class Agent:
         changes: dict[str, Any] = {"usage": self.session.info.usage + usage}
         if self.spec is None:
             changes["context_tokens"] = usage.input_tokens
+            changes["calibration"] = self.context.calibration
             if (window := self.context.window) is not None:
                 changes |= {"context_limit": window.tokens, "context_source": window.source}
         try:

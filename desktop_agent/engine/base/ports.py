@@ -228,8 +228,8 @@ class FileHistory(Protocol):
         """Return all that a session changed; paths are relative to `root`."""
         ...
 
-    async def diff(self, scope: UndoScope) -> DiffDisplay:
-        """Return how a scope changed its path."""
+    async def diff(self, scope: UndoScope, *, is_since: bool = False) -> DiffDisplay:
+        """Return how a scope changed its path, or how that was changed since."""
         ...
 
     async def patch(self, session_id: SessionId, root: str) -> str:
