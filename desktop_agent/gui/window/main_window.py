@@ -56,6 +56,8 @@ class MainWindow(QMainWindow):
     painted = Signal()
     closed = Signal()
 
+    _branch = ""
+
     def __init__(
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
     ) -> None:
@@ -63,7 +65,6 @@ class MainWindow(QMainWindow):
         self._theme, self._bridge = theme, bridge
         self._is_quitting = self._was_painted = False
         self._placed: Workspace | None = None
-        self._branch = ""
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)
