@@ -62,6 +62,7 @@ def test_an_edited_message_begins_a_branch_and_the_old_one_is_a_key_away(person,
     act(me, "Paint it red", "Edit and send again")
     bar = me.until(lambda: me.find(QWidget, "branchBar"))[0]
     assert "Paint it red" in bar.accessibleName()
+    assert me.find(QLabel, "branchWords")[0].text().startswith("Your message begins")
     assert me.box.toPlainText() == "Paint it red"
     me.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     me.qtbot.keyClicks(me.box, "Paint it blue")
