@@ -31,6 +31,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
+from tests.gallery_branches import show_branches
 from tests.gallery_changes import show_changes
 from tests.gallery_context import show_context
 from tests.gallery_sandbox import show_sandbox
@@ -281,6 +282,7 @@ PARTS: dict[str, Callable] = {
     "sandbox": show_sandbox,
     "changes": _changes,
     "context": show_context,
+    "branches": show_branches,
 }
 
 

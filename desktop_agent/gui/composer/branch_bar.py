@@ -38,8 +38,7 @@ class BranchBar(QFrame):
         self._draft: BranchDraft | None = None
         self.setObjectName("branchBar")
         self.setProperty("frame", "card")
-        self._words = ElidedLabel("", parent=self)
-        self._words.setObjectName("branchWords")
+        self._words = ElidedLabel(parent=self, name="branchWords")
         self._files = TextLabel("", "muted", self, name="branchFiles", wraps=True)
         self._restore = GhostButton(theme, self.tr("Restore files…"), "history", self)
         self._restore.setObjectName("restoreFiles")
@@ -80,7 +79,7 @@ class BranchBar(QFrame):
         if draft.is_edit and draft.attachments:
             names = ", ".join(with_marks(name) for name in draft.attachments)
             words += " · " + self.tr("With {files}").format(files=names)
-        self._words.setText(words)
+        self._words.set_text(words)
         self.setAccessibleName(words)
         self._files.setText(self.tr("Files stay as they are."))
         self._restore.hide()

@@ -144,6 +144,10 @@ def other_keys(*, send: str, other: str) -> tuple[KeyGroup, ...]:
             (_tr("Choose an answer"), _tr("Space")),
             (_tr("Send the answer"), "Enter"),
         ),
+        _tr("Conversation"): (
+            (_tr("Go through your messages, and what can be done with them"), "Alt+↑, Alt+↓"),
+            (_tr("Another branch, under a message"), "←, →"),
+        ),
         _tr("Session list"): (
             (_tr("Open"), "Enter"),
             (_tr("Rename"), "F2"),

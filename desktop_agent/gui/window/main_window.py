@@ -67,12 +67,18 @@ class MainWindow(QMainWindow):
     _placed: Workspace | None = None
     _branch = ""
 
+    _branch = ""
+
     def __init__(
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
     ) -> None:
         super().__init__()
         self._theme, self._bridge = theme, bridge
         self._is_quitting = self._was_painted = False
+<<<<<<< HEAD
+=======
+        self._placed: Workspace | None = None
+>>>>>>> kbranch
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)

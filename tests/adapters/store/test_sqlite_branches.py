@@ -12,7 +12,7 @@ import pytest
 from desktop_agent.adapters.store.rows import encode
 from desktop_agent.adapters.store.schema import open_database
 from desktop_agent.adapters.store.store import SqliteStore
-from desktop_agent.core.events import BranchStarted, ListChanged, NoteQueued
+from desktop_agent.core.events import BranchStarted, ListChanged, MessageAdded, NoteQueued
 from desktop_agent.core.ids import new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.tasks import Task
@@ -64,7 +64,9 @@ def test_a_branch_that_the_disk_refuses_is_not_begun(tmp_path: Path) -> None:
         )
         note = NoteQueued(AGENT, Note(new_note_id(), "blue"))
         with pytest.raises(StoreError):
-            store.begin_branch(SESSION, asked.message.id, BranchStarted(AGENT, "m"), note)
+            store.begin_branch(
+                SESSION, asked.message.id, BranchStarted(AGENT, asked.message.id), note
+            )
         assert (store.page(SESSION, None, 10), store.task_states(SESSION)) == before
         assert store.branch_points(SESSION) == ((), 0)
         connection_of(store).execute("DROP TRIGGER full")
@@ -94,7 +96,7 @@ def test_a_deleted_session_takes_its_branches_along(tmp_path: Path) -> None:
         store.save_session(info())
         events = list(turn(1))
         store.record(SESSION, ListChanged(AGENT, 1, (Task(1, "a"),), 2), *events)
-        first = next(e for e in events if type(e).__name__ == "MessageAdded")
+        first = next(event for event in events if isinstance(event, MessageAdded))
         store.begin_branch(SESSION, first.message.id)
         store.delete_session(SESSION)
         for table in ("branch", "task_version", "task_mark", "event"):

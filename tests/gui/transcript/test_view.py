@@ -349,9 +349,10 @@ def test_the_menu_offers_to_edit_and_send_again(view, qtbot):
     center = view.page.rect(view.page.rows[index]).center().toPoint()
     menu = view.menu_at(center - QPoint(0, bar(view).value()))
     action = next(a for a in menu.actions() if a.text() == "Edit and send again")
-    with qtbot.waitSignal(view.edit_requested) as hit:
+    with qtbot.waitSignal(view.branch_requested) as hit:
         action.trigger()
-    assert hit.args == ["Do it", ()]
+    (draft,) = hit.args
+    assert (draft.said, draft.is_edit) == ("Do it", True)
 
 
 def test_code_has_a_button_that_copies_it(view, qtbot):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 
 from desktop_agent.gui.kit.widgets import IconButton, TextLabel, row
@@ -51,17 +51,20 @@ class BranchCard(Card):
         for step, button in self._buttons.items():
             button.setEnabled(0 <= item.place + step < len(item.heads))
             button.setAccessibleDescription(branch_text(item))
+            button.installEventFilter(self)
         self.body.addLayout(row(None, back, count, on, spacing=2))
 
     def height_for(self, width: int) -> int:
         return max(line_height(self._theme), self._theme.size("hit_min"))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
-        if step is None:
-            super().keyPressEvent(event)
-        else:
-            self._go(step)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take the arrow keys before the buttons do, for which they are Tab."""
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+            if step is not None:
+                self._go(step)
+                return True
+        return super().eventFilter(watched, event)
 
     def take_focus(self) -> bool:
         enabled = [button for button in self._buttons.values() if button.isEnabled()]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRectF, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QTextCursor, QTextFrame
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
@@ -151,6 +151,7 @@ class HoverBar(QWidget):
         for name, words in action_words().items():
             button = IconButton(theme, _ICONS[name], words, self, size=14, name=f"{name}Message")
             button.clicked.connect(partial(self._do, name))
+            button.installEventFilter(self)
             self._buttons[name] = button
         self.setObjectName("messageActions")
         self.setLayout(row(*self._buttons.values(), spacing=2))
@@ -184,7 +185,13 @@ class HoverBar(QWidget):
             self._stand_at(shown, shown.row)
             self._shown_buttons[0].setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take the arrow keys before the buttons do, for which they are Tab."""
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            return self._take_key(event) or super().eventFilter(watched, event)
+        return super().eventFilter(watched, event)
+
+    def _take_key(self, event: QKeyEvent) -> bool:
         key, buttons = Qt.Key(event.key()), self._shown_buttons
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
         if step is not None:
@@ -195,7 +202,8 @@ class HoverBar(QWidget):
         elif key == Qt.Key.Key_Escape:
             self._leave()
         else:
-            super().keyPressEvent(event)
+            return False
+        return True
 
     @property
     def _has_focus(self) -> bool:
