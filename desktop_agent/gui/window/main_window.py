@@ -75,10 +75,6 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._theme, self._bridge = theme, bridge
         self._is_quitting = self._was_painted = False
-<<<<<<< HEAD
-=======
-        self._placed: Workspace | None = None
->>>>>>> kbranch
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)
