@@ -32,6 +32,7 @@ from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
 from tests.gallery_changes import show_changes
+from tests.gallery_context import show_context
 from tests.gallery_sandbox import show_sandbox
 from tests.gallery_sessions import show_sessions
 from tests.gallery_skills import show_skills
@@ -279,6 +280,7 @@ PARTS: dict[str, Callable] = {
     "skills": _skills,
     "sandbox": show_sandbox,
     "changes": _changes,
+    "context": show_context,
 }
 
 

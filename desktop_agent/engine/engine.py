@@ -51,8 +51,7 @@ from desktop_agent.engine.context.windows import Windows
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
-from desktop_agent.engine.sessions.change_commands import ChangeCommands
-from desktop_agent.engine.sessions.keeping_commands import KeepingCommands
+from desktop_agent.engine.sessions.commands import SessionCommands
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions, title_from
 from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
@@ -63,7 +62,7 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, KeepingCommands):
+class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when they

@@ -144,7 +144,10 @@ class Sessions:
         lists = self._task_lists(session_id)
         notes = self._waiting_notes(session_id)
         events = (*page.events, *session.owed_by(main))
-        self.emit(SessionOpened(session.info, agents, events, page.first_seq, lists, notes))
+        points = self._store.branch_points(session_id)
+        self.emit(
+            SessionOpened(session.info, agents, events, page.first_seq, lists, notes, *points)
+        )
 
     def open_agent(self, agent_id: AgentId) -> None:
         """Send out one agent's newest events, ended or not."""
@@ -226,6 +229,13 @@ class Sessions:
         if agent is None:
             raise KeyError(f"there is no agent {agent_id}")
         return agent
+
+    def take_path(self, agent: Agent) -> None:
+        """Have a session's main agent go on along the branch that is shown now; send it out."""
+        session_id = agent.session.info.id
+        state = self._store.task_states(session_id).get(agent.id, TaskState())
+        agent.take_path(agent.session.load(agent.id), restored(state))
+        self.open(session_id)
 
     def on_agents_changed(self, session_id: SessionId) -> None:
         """Send out the agents; the session needs the person while one of them waits."""

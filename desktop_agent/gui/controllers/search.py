@@ -81,4 +81,4 @@ class SearchController(Controller):
         words = hit.line[slice(*hit.marks[0])] if hit.marks else ""
         self._pages.bring(hit.agent_id)
         if view is None or not view.show_message(hit.message_id, words):
-            self._frame.notices.hint(self.tr("That message is not in the transcript."))
+            self._frame.notices.hint(self.tr("That message is not on the branch that is shown."))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
@@ -19,6 +18,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
 from desktop_agent.gui.controllers.changes import ChangesController
+from desktop_agent.gui.controllers.context_meter import ContextController
 from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
@@ -37,14 +37,12 @@ from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.folders import git_branch
 from desktop_agent.gui.kit.links import dropped_folder
+from desktop_agent.gui.kit.reading_order import focus_next
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.window.actions import WindowActions
 from desktop_agent.gui.window.tray import Attention, ask_before_closing
-
-if TYPE_CHECKING:
-    pass
 
 
 class MainWindow(QMainWindow):
@@ -87,6 +85,7 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
+        ContextController(parts)
         self.search = SearchController(parts)
         ProviderStatus(parts)
         self.side = SidePanelController(parts)
@@ -296,6 +295,9 @@ class MainWindow(QMainWindow):
                 self.frame.composer.request_stop()
             else:
                 self.frame.notices.hint(self.tr("Press Esc again to stop the agent"))
+
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        return focus_next(self, is_forward=is_next)
 
     def _can_stop(self) -> bool:
         agent = self.known.agent(self.flow.agent)

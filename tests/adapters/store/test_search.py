@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.adapters.store import indexing
+from desktop_agent.adapters.store import indexing, schema
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import MessageAdded
 from desktop_agent.core.ids import AgentId, SessionId, new_message_id
@@ -18,6 +18,7 @@ from desktop_agent.core.sessions import SearchHit, SessionInfo
 from desktop_agent.core.workspace import Workspace
 
 MAIN = AgentId("ag_main")
+VERSION_BEFORE = schema.MIGRATIONS.index(indexing.TABLES)
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_texts_of_before_are_found_after_a_few_steps_in_the_background(tmp_path:
     with closing(sqlite3.connect(path)) as older:  # as an earlier version wrote it
         older.execute("UPDATE words SET text = replace(text, ' ', '') WHERE rowid < 4")
         older.execute("DROP TABLE indexing")
-        older.execute("PRAGMA user_version = 4")
+        older.execute(f"PRAGMA user_version = {VERSION_BEFORE}")
         older.commit()
     with closing(SqliteStore(path)) as store:
         assert store.search("plain", 10).indexed == 0
