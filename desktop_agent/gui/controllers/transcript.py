@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.controllers.search import SearchController
 from desktop_agent.gui.kit.links import open_link, open_path
 from desktop_agent.gui.kit.widgets import single_timer
 
@@ -23,6 +24,7 @@ class TranscriptController(Controller):
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
+        SearchController(parts)
         # Cards come and go while the view scrolls; one look after it is enough.
         self._look = single_timer(self, _LOOK_MS, self._count_waiting)
         frame = self._frame

@@ -23,7 +23,6 @@ from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
-from desktop_agent.gui.controllers.search import SearchController
 from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
@@ -86,7 +85,6 @@ class MainWindow(QMainWindow):
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
         ContextController(parts)
-        self.search = SearchController(parts)
         ProviderStatus(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)

@@ -16,6 +16,7 @@ from desktop_agent.core.ids import AgentId, SessionId, new_message_id
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.sessions import SearchHit, SessionInfo
 from desktop_agent.core.workspace import Workspace
+from tests.helpers.stores import connection_of
 
 MAIN = AgentId("ag_main")
 VERSION_BEFORE = schema.MIGRATIONS.index(indexing.TABLES)
@@ -111,7 +112,7 @@ def test_the_background_work_goes_in_small_steps(
 ) -> None:
     monkeypatch.setattr(indexing, "_ROWS", 2)
     say(store, "se_1", *("网络" for _ in range(5)))
-    connection = store._connection  # pyright: ignore[reportPrivateUsage]
+    connection = connection_of(store)
     connection.execute("UPDATE indexing SET until = 5")
     shares: list[float] = []
     while store.index_more():
