@@ -9,6 +9,8 @@ from PySide6.QtCore import QModelIndex
 from PySide6.QtWidgets import QMenu
 
 from desktop_agent.core.events import SessionsChanged
+from desktop_agent.core.ids import MessageId
+from desktop_agent.core.sessions import SearchFound, SearchHit
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.sessions.panel import SessionPanel
 from tests import gallery_story as story
@@ -57,3 +59,18 @@ async def show_sessions(gallery: Gallery) -> None:
     assert menu is not None
     await gallery.take("73-session-menu", menu)
     menu.close()
+    await show_found(gallery)
+
+
+async def show_found(gallery: Gallery) -> None:
+    """Take the picture of a search."""
+    panel = gallery.window.frame.sidebar.sessions
+    panel.search.setText("retry")
+    of = story.SESSIONS[3]
+    line = "It fails only when the retry comes before the lock is released"
+    hit = SearchHit(of.id, of.main_agent, MessageId("m_1"), 4, line, ((23, 28),))
+    old = "Each retry doubles the wait, up to a minute"
+    other = SearchHit(story.SESSIONS[2].id, story.MAIN, MessageId("m_2"), 9, old, ((5, 10),))
+    panel.set_matches("retry", SearchFound((), (hit, other)))
+    await gallery.take("74-sessions-found")
+    panel.search.clear()

@@ -65,3 +65,31 @@ class SessionInfo(Value, frozen=True):
     def is_untouched(self) -> bool:
         """Whether nothing was ever said in it."""
         return self.status == "idle" and self.updated_at == self.created_at
+
+
+class SearchHit(Value, frozen=True):
+    """A message that holds what was searched for. `seq` numbers its event in the session.
+
+    `line` is a piece of its text on one line, and `marks` where the words stand in it, as pairs
+    of first and last + 1.
+    """
+
+    session_id: SessionId
+    agent_id: AgentId
+    message_id: MessageId
+    seq: int
+    line: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+class SearchFound(Value, frozen=True):
+    """Sessions found by title, newest activity first, and messages, the newest first.
+
+    `is_complete`: nothing older was left out. `indexed` is the share of all messages, from 0 to
+    1, in which scripts without spaces are found.
+    """
+
+    titles: tuple[SessionId, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
+    is_complete: bool = True
+    indexed: float = 1.0

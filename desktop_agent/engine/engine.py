@@ -387,10 +387,6 @@ class Engine(
         agent_id = agent_id or self._sessions.session(session_id).info.main_agent
         return self._store.page(session_id, before_seq, count, agent_id)
 
-    async def search_sessions(self, text: str) -> tuple[SessionId, ...]:
-        """Return sessions whose title or messages hold the words, best first."""
-        return self._store.search(text, 200)
-
     async def complete_path(
         self, session_id: SessionId, prefix: str, limit: int = 20
     ) -> tuple[str, ...]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import random
+import sqlite3
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from desktop_agent.adapters.store.store import SqliteStore
@@ -28,15 +30,22 @@ _MESSAGES = 1000
 _VOCABULARY = 30_000
 _WORDS = 45
 _CHINESE = "数据库测试文件错误修复网络连接用户界面设计文档搜索历史会话模型服务器配置安全更新"
+_SYLLABLES = [a + b for a in "bcdfghjklmnprstvwz" for b in "aeiou"]
+# Of one to five syllables, the frequent ones short, as words are.
+_WORD_LIST = [
+    "".join(random.Random(number).choices(_SYLLABLES, k=1 + min(4, number.bit_length() // 3)))
+    for number in range(_VOCABULARY)
+]
 # Words in every tenth message, in one of a thousand, in one message, of a prefix, a phrase,
 # Chinese in the midst of a sentence, with an accent that was not typed, with signs, and nothing.
 _QUERIES = {
-    "common": "word3",
-    "rare": "word29000",
+    "common": _WORD_LIST[3],
+    "rare": _WORD_LIST[29_000],
     "once": "needle",
-    "prefix": "wo",
-    "phrase": "word5 word9",
+    "prefix": "kal",
+    "phrase": f"{_WORD_LIST[5]} {_WORD_LIST[9]}",
     "chinese": "修复网络",
+    "chinese_two": "网络",
     "accent": "cafe",
     "signs": "c++",
     "nothing": "zzznothing",
@@ -45,7 +54,7 @@ _QUERIES = {
 
 
 def _text(random_: random.Random, number: int) -> str:
-    words = [f"word{int(random_.paretovariate(0.35)) % _VOCABULARY}" for _ in range(_WORDS)]
+    words = [_WORD_LIST[int(random_.paretovariate(0.35)) % _VOCABULARY] for _ in range(_WORDS)]
     if number % 50 == 0:
         start = random_.randrange(len(_CHINESE) - 8)
         words.append(_CHINESE[start : start + 8])
@@ -96,11 +105,14 @@ def _measure(folder: Path) -> None:
         report("history_fill_s", time.thread_time() - started)
         made.close()
     report("history_file_mb", path.stat().st_size / 1e6)
+    with closing(sqlite3.connect(path)) as raw:
+        used = raw.execute("SELECT SUM(pgsize) FROM dbstat WHERE name LIKE 'words%'").fetchone()
+        report("history_index_mb", used[0] / 1e6)
     report("history_open_list", _cpu_ms(lambda: _open_and_list(path), 5))
     report("history_open_list_empty", _cpu_ms(lambda: _open_and_list(folder / "empty.db"), 5))
     store = SqliteStore(path)
     for name, query in _QUERIES.items():
-        report(f"history_search_{name}", _cpu_ms(lambda q=query: store.search(q, 50), 3))
+        report(f"history_search_{name}", _cpu_ms(lambda q=query: store.search(q, 100), 3))
     session = SessionId(f"se_{500:08x}")
     report("history_page", _cpu_ms(lambda: store.page(session, None, 400), 5))
     report("history_load_agents", _cpu_ms(lambda: store.load_agents(session), 3))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import TextPart, ToolCall
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
-from desktop_agent.core.sessions import BranchPoint, SessionInfo
+from desktop_agent.core.sessions import BranchPoint, SearchFound, SessionInfo
 from desktop_agent.core.tasks import TaskState
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.base.ports import AgentRecord
@@ -243,8 +243,12 @@ class MemoryStore:
     def notes_in(self, session_id: SessionId, message_id: str) -> tuple[Note, ...]:
         return ()
 
-    def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
-        return tuple(i.id for i in self.infos.values() if text in i.title)[:limit]
+    def search(self, text: str, limit: int, hidden: Collection[SessionId] = ()) -> SearchFound:
+        found = (i.id for i in self.infos.values() if text in i.title and i.id not in hidden)
+        return SearchFound(tuple(found)[:limit])
+
+    def index_more(self) -> bool:
+        return False
 
     def rules(self) -> tuple[Rule, ...]:
         return self._rules

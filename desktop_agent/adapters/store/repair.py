@@ -17,7 +17,7 @@ _BATCH = 256
 _BYTES_A_ROW = 8
 _OWN_TABLES = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
-    " AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'words%'"
+    " AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'words%' AND name <> 'indexing'"
 )
 
 

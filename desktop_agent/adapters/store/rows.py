@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from desktop_agent.adapters.store.indexing import spaced
 from desktop_agent.core.events import AgentEvent, MessageAdded
 from desktop_agent.core.messages import Message
 
@@ -50,7 +51,7 @@ def searchable(event: AgentEvent) -> str:
     """Return what a search finds the event by: a user's or a model's words, else nothing."""
     if not isinstance(event, MessageAdded) or event.message.role == "tool":
         return ""
-    return words_of(event.message)
+    return spaced(words_of(event.message))
 
 
 def words_of(message: Message) -> str:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from desktop_agent.adapters.files.private_file import damaged_name
-from desktop_agent.adapters.store import branches, tasks
+from desktop_agent.adapters.store import branches, indexing, tasks
 from desktop_agent.adapters.store.repair import salvage
 from desktop_agent.engine.base.ports import StoreError
 
@@ -66,6 +66,7 @@ MIGRATIONS: tuple[str, ...] = (
     _BY_AGENT,
     tasks.BY_ID,
     branches.TABLES,
+    indexing.TABLES,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 # In pages of 4 kB.

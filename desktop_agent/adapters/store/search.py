@@ -1,31 +1,48 @@
-"""Finding sessions by the words of their titles and messages."""
+"""Finding sessions by the words of their titles and messages.
+
+Messages are looked through from the newest on, and only until there are enough: ranking would
+need all that match, which takes seconds where a word is common.
+"""
 
 from __future__ import annotations
 
 import re
 import sqlite3
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from typing import Any
 
-from desktop_agent.core.ids import SessionId
+from desktop_agent.adapters.store.indexing import forget as forget_words
+from desktop_agent.adapters.store.indexing import share, spaced
+from desktop_agent.adapters.store.rows import decode, words_of
+from desktop_agent.core.events import MessageAdded
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.sessions import SearchFound, SearchHit
 
 _WORD = re.compile(r"\w+")
 _SIGN = re.compile(r"[^\w\s]")
+_MAX_CHARACTERS = 1000
 _MAX_WORDS = 16
+_HITS_A_SESSION = 3
+# A shorter word is found as it is: too many begin with it.
+_SHORTEST_PREFIX = 3
+# Rows that are looked at for a query, and for how long where the index does not help.
+_CHUNK = 200
+_LOOKED_AT = 4000
+_SCAN_S = 0.12
+_OPERATIONS = 5000
+_LINE = 160
+_BEFORE = 40
 
-# bm25 is smaller for better matches; a session counts by its best message.
-_BY_WORDS = """
-SELECT session.id FROM words
+_COLUMNS = """
+SELECT event.number, session.id, event.seq, event.agent, event.body, event.crc FROM words
 JOIN event ON event.number = words.rowid
 JOIN session ON session.key = event.session
-WHERE words MATCH ?
-GROUP BY session.key ORDER BY MIN(words.rank), session.updated_at DESC LIMIT ?
 """
-_BY_PATTERN = """
-SELECT session.id FROM words
-JOIN event ON event.number = words.rowid
-JOIN session ON session.key = event.session
-WHERE words.text LIKE ? ESCAPE '\\'
-GROUP BY session.key ORDER BY session.updated_at DESC LIMIT ?
-"""
+_NEWEST = "words.rowid < ? ORDER BY words.rowid DESC LIMIT ?"
 
 
 def has_full_text(connection: sqlite3.Connection) -> bool:
@@ -35,56 +52,150 @@ def has_full_text(connection: sqlite3.Connection) -> bool:
 
 
 def search(
-    connection: sqlite3.Connection, text: str, limit: int, *, has_fts: bool
-) -> tuple[SessionId, ...]:
-    """Return the sessions found: by title first, then by messages, best first."""
-    if not text.strip():
-        return ()
-    found = dict.fromkeys(_by_title(connection, text))
-    if len(found) < limit:
-        found.update(dict.fromkeys(_by_message(connection, text, limit, has_fts=has_fts)))
-    return tuple(found)[:limit]
+    connection: sqlite3.Connection,
+    text: str,
+    limit: int,
+    hidden: Collection[SessionId],
+    *,
+    has_fts: bool,
+) -> SearchFound:
+    """Return the sessions found by title, and up to `limit` messages; none of `hidden`."""
+    text = " ".join(text[:_MAX_CHARACTERS].split())
+    if not text:
+        return SearchFound()
+    found = _Search(connection, text, limit, frozenset(hidden))
+    if has_fts:
+        found.by_words()
+    if not found.hits:
+        found.by_pattern()
+    titles = tuple(one for one in _by_title(connection, text) if one not in found.hidden)
+    hits = tuple(found.hits)
+    return SearchFound(titles[:limit], hits, found.is_complete, share(connection))
 
 
 def _by_title(connection: sqlite3.Connection, text: str) -> list[SessionId]:
     # In Python: SQLite's LIKE knows the case of ASCII letters only.
-    words = text.casefold().split()
+    words = folded(text).split()
     rows = connection.execute("SELECT id, title FROM session ORDER BY updated_at DESC")
     return [
         SessionId(session_id)
         for session_id, title in rows
-        if all(word in title.casefold() for word in words)
+        if all(word in folded(title) for word in words)
     ]
 
 
-def _by_message(
-    connection: sqlite3.Connection, text: str, limit: int, *, has_fts: bool
-) -> list[SessionId]:
-    # The index knows no signs, so `c++` would find every word with a c.
-    ways = [_by_words, _by_pattern] if has_fts else [_by_pattern]
-    if _SIGN.search(text):
-        ways.reverse()
-    for way in ways:
-        found = way(connection, text, limit)
-        if found:
-            return found
-    return []
+class _Search:
+    """One search of the messages. `is_complete` becomes False when some were left out."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        text: str,
+        limit: int,
+        hidden: frozenset[SessionId],
+    ) -> None:
+        self.hits: list[SearchHit] = []
+        self.is_complete = True
+        self.hidden = hidden
+        self._connection = connection
+        self._text = text
+        self._limit = limit
+        self._of_session: Counter[SessionId] = Counter()
+        # The index knows no signs: `c++` would find every word with a c.
+        self._literal = folded(text) if _SIGN.search(text) else ""
+        words = sorted(set(folded(text).split()), key=len, reverse=True)
+        self._marks = re.compile("|".join(map(re.escape, [folded(text), *words])))
+
+    def by_words(self) -> None:
+        """Find whole words, then with the last one unfinished if that brought few."""
+        phrases = [" ".join(_WORD.findall(spaced(word))) for word in self._text.split()]
+        phrases = [f'"{phrase}"' for phrase in phrases if phrase][:_MAX_WORDS]
+        if not phrases:
+            return
+        # Quoted, so that no word is read as an operator.
+        query = " ".join(phrases)
+        self._take(self._matching(query))
+        is_prefix = len(phrases[-1]) - 2 >= _SHORTEST_PREFIX and self._text[-1].isalnum()
+        if len(self.hits) < self._limit and is_prefix and self.is_complete:
+            self.hits.clear()
+            self._of_session.clear()
+            self._take(self._matching(f"{query}*"))
+
+    def by_pattern(self) -> None:
+        """Find signs, and parts of words, among what can be looked through in a moment."""
+        self._literal = folded(self._text)
+        escaped = re.sub(r"([\\%_])", r"\\\1", spaced(self._text).strip())
+        pattern = f"%{'%'.join(escaped.split())}%"
+        until = time.monotonic() + _SCAN_S
+        self._connection.set_progress_handler(lambda: time.monotonic() > until, _OPERATIONS)
+        try:
+            rows = self._connection.execute(
+                f"{_COLUMNS} WHERE words.text LIKE ? ESCAPE '\\' AND {_NEWEST}",
+                (pattern, 1 << 62, _LOOKED_AT),
+            )
+            self._take(rows)
+        except sqlite3.OperationalError:
+            if time.monotonic() <= until:
+                raise
+            self.is_complete = False
+        finally:
+            self._connection.set_progress_handler(None, 0)
+
+    def _matching(self, query: str) -> Iterator[tuple[Any, ...]]:
+        before, seen = 1 << 62, 0
+        while seen < _LOOKED_AT:
+            rows = self._connection.execute(
+                f"{_COLUMNS} WHERE words MATCH ? AND {_NEWEST}", (query, before, _CHUNK)
+            ).fetchall()
+            yield from rows
+            if len(rows) < _CHUNK:
+                return
+            before, seen = rows[-1][0], seen + len(rows)
+        self.is_complete = False
+
+    def _take(self, rows: Iterator[tuple[Any, ...]] | sqlite3.Cursor) -> None:
+        for _, session_id, seq, agent, body, crc in rows:
+            if session_id in self.hidden or self._of_session[session_id] >= _HITS_A_SESSION:
+                continue
+            hit = self._hit(session_id, seq, agent, decode(body, crc))
+            if hit is not None:
+                self.hits.append(hit)
+                self._of_session[session_id] += 1
+            if len(self.hits) >= self._limit:
+                self.is_complete = False
+                return
+
+    def _hit(self, session_id: str, seq: int, agent: str, event: object) -> SearchHit | None:
+        if not isinstance(event, MessageAdded):
+            return None
+        text = words_of(event.message)
+        plain = folded(text)
+        if self._literal and self._literal not in plain:
+            return None
+        line, marks = _line(text, plain, self._marks)
+        message_id = event.message.id
+        return SearchHit(SessionId(session_id), AgentId(agent), message_id, seq, line, marks)
 
 
-def _by_words(connection: sqlite3.Connection, text: str, limit: int) -> list[SessionId]:
-    words = _WORD.findall(text)[:_MAX_WORDS]
-    if not words:
-        return []
-    # Quoted, so that no word is read as an operator; the last may be unfinished.
-    query = " ".join(f'"{word}"' for word in words) + "*"
-    return [SessionId(row[0]) for row in connection.execute(_BY_WORDS, (query, limit))]
+def _line(text: str, plain: str, words: re.Pattern[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Return the piece around the first word, and where words stand in it."""
+    found = words.search(plain)
+    at = found.start() if found else 0
+    start = max(text.rfind("\n", 0, at) + 1, at - _BEFORE)
+    end = text.find("\n", at)
+    end = min(len(text) if end < 0 else end, start + _LINE)
+    marks = tuple((m.start() - start, m.end() - start) for m in words.finditer(plain, start, end))
+    return text[start:end], marks
 
 
-def _by_pattern(connection: sqlite3.Connection, text: str, limit: int) -> list[SessionId]:
-    """Find signs, and parts of what the index holds as one word: scripts without spaces."""
-    escaped = re.sub(r"([\\%_])", r"\\\1", text.strip())
-    rows = connection.execute(_BY_PATTERN, (f"%{escaped}%", limit))
-    return [SessionId(row[0]) for row in rows]
+def folded(text: str) -> str:
+    """Return the text without case and accents, each character in its old place."""
+    return text.lower() if text.isascii() else "".join(map(_folded, text))
+
+
+@lru_cache(maxsize=4096)
+def _folded(character: str) -> str:
+    return unicodedata.normalize("NFD", character)[0].casefold()[0]
 
 
 def forget(connection: sqlite3.Connection, session_id: SessionId, *, has_fts: bool) -> None:
@@ -96,4 +207,4 @@ def forget(connection: sqlite3.Connection, session_id: SessionId, *, has_fts: bo
     )
     if has_fts:
         # A deleted word stays in the index's file, marked as deleted, until it is merged.
-        connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+        forget_words(connection)

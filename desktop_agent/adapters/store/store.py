@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
@@ -15,8 +15,8 @@ import msgspec
 
 from desktop_agent.adapters.files.file_lock import FileLock
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
+from desktop_agent.adapters.store import indexing, tasks
 from desktop_agent.adapters.store import search as sqlite_search
-from desktop_agent.adapters.store import tasks
 from desktop_agent.adapters.store.branch_store import BranchStore
 from desktop_agent.adapters.store.branches import Branches
 from desktop_agent.adapters.store.errors import readable_errors
@@ -36,7 +36,7 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.ids import AgentId, SessionId
-from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.sessions import SearchFound, SessionInfo
 from desktop_agent.core.tasks import TaskState
 from desktop_agent.engine.base.ports import AgentRecord, StoreError
 
@@ -280,10 +280,17 @@ class SqliteStore(BranchStore):
         infos = (_read_info(row[0]) for row in rows)
         return tuple(info for info in infos if info is not None)
 
-    def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
-        """Return sessions whose title or messages hold the words, best first."""
+    def search(self, text: str, limit: int, hidden: Collection[SessionId] = ()) -> SearchFound:
+        """Return sessions whose title, and messages that hold the words; none of `hidden`."""
         with readable_errors():
-            return sqlite_search.search(self._connection, text, limit, has_fts=self._has_fts)
+            return sqlite_search.search(
+                self._connection, text, limit, hidden, has_fts=self._has_fts
+            )
+
+    def index_more(self) -> bool:
+        """Do a step of what is owed to the index of words; tell whether there is more."""
+        with self._writing(is_forced=False):
+            return indexing.step(self._connection, has_fts=self._has_fts)
 
     def rules(self) -> tuple[Rule, ...]:
         """Return the stored approval rules."""

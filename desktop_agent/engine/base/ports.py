@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -24,7 +24,7 @@ from desktop_agent.core.messages import DiffDisplay, Message
 from desktop_agent.core.notes import Note
 from desktop_agent.core.pipes.file_capture import CallBegun, Captured
 from desktop_agent.core.requests import ModelRequest, StreamItem
-from desktop_agent.core.sessions import BranchPoint, SessionInfo
+from desktop_agent.core.sessions import BranchPoint, SearchFound, SessionInfo
 from desktop_agent.core.tasks import TaskState
 from desktop_agent.core.usage import Usage
 
@@ -181,8 +181,12 @@ class Store(Protocol):
         """Return the notes that a user message of the main agent's was made of."""
         ...
 
-    def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
-        """Return sessions whose title or messages hold the words, best first."""
+    def search(self, text: str, limit: int, hidden: Collection[SessionId] = ()) -> SearchFound:
+        """Return sessions whose title, and messages that hold the words; none of `hidden`."""
+        ...
+
+    def index_more(self) -> bool:
+        """Do a few milliseconds of what is owed to the index; tell whether there is more."""
         ...
 
     def rules(self) -> tuple[Rule, ...]:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 
 from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.sessions import SearchFound
 from desktop_agent.engine.sessions.registry import Sessions
 
 
@@ -23,6 +24,10 @@ class KeepingCommands(ABC):
         self, command: str, what: str, agent_id: AgentId | None = None, about: str = ""
     ) -> AbstractContextManager[None]:
         """Tell in words of a command that a disk which refuses to write kept from being done."""
+
+    async def search_sessions(self, text: str) -> SearchFound:
+        """Return the sessions whose title holds the words, and the messages that do."""
+        return self._sessions.search(text)
 
     def pin_session(self, session_id: SessionId, is_pinned: bool) -> None:
         """List a session at the top, or where it belongs again; a pinned one is not archived."""

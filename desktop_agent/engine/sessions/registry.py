@@ -26,7 +26,7 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.ids import AgentId, SessionId
-from desktop_agent.core.sessions import KEPT_DELETED_S, SessionInfo, SessionStatus
+from desktop_agent.core.sessions import KEPT_DELETED_S, SearchFound, SessionInfo, SessionStatus
 from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
@@ -37,6 +37,7 @@ from desktop_agent.engine.sessions.crash_recovery import (
     info_of_record,
     unreported,
 )
+from desktop_agent.engine.sessions.upkeep import Upkeep
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.workspace.output_files import OutputFiles
 
@@ -45,11 +46,10 @@ UNTITLED = "New session"
 # Events in one page for the window: a few screens, decoded in a few milliseconds.
 _PAGE = 400
 _FLUSH_S = 0.4
+# More would not be looked through.
+_MOST_HITS = 100
 # After a refused write; so often it is looked whether the disk takes it now.
 _RETRY_S = 2.0
-# Between erasing two deleted sessions whose time is up, and between looking for some.
-_ERASE_STEP_S = 5.0
-_ERASE_LOOK_S = 3600.0
 _WAITS = frozenset({"waiting_approval", "waiting_answer"})
 _ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
 _UNDER_WAY = frozenset({"running", "needs_you", "paused"})
@@ -97,7 +97,7 @@ class Sessions:
         self._endings: dict[SessionId, asyncio.Task[None]] = {}
         # What is to be done with a deleted session once its agents have ended.
         self._after_ending: dict[SessionId, Callable[[SessionId], None]] = {}
-        self._erase_timer: asyncio.TimerHandle | None = None
+        self._upkeep = Upkeep(store, self._erase_overdue)
 
     # -- sessions --------------------------------------------------------------------------
 
@@ -110,9 +110,7 @@ class Sessions:
             if info.status in _UNDER_WAY:
                 self._close_interrupted(info)
         self._emit_list()
-        # The first look is after the window is there.
-        loop = asyncio.get_running_loop()
-        self._erase_timer = loop.call_later(_ERASE_STEP_S, self._erase_overdue)
+        self._upkeep.begin()
 
     def add(self, info: SessionInfo) -> None:
         """Keep a new session. Raises StoreError, and then there is none."""
@@ -206,10 +204,15 @@ class Sessions:
         await asyncio.gather(*(agent.close() for agent in agents))
         if self._endings:
             await asyncio.wait(tuple(self._endings.values()))
-        for timer in (self._flush_timer, self._retry_timer, self._erase_timer):
+        self._upkeep.stop()
+        for timer in (self._flush_timer, self._retry_timer):
             if timer is not None:
                 timer.cancel()
         self._write_the_rest(is_last=True)
+
+    def search(self, text: str) -> SearchFound:
+        """Search titles and messages; deleted sessions are left out."""
+        return self._store.search(text, _MOST_HITS, [info.id for info in self._deleted()])
 
     # -- agents ----------------------------------------------------------------------------
 
@@ -337,6 +340,7 @@ class Sessions:
         self._sessions.pop(session_id, None)
         self._erased(session_id)
         self._outputs.delete(session_id)  # last: a session that is listed can still read them
+        self._upkeep.index_soon()
         self._schedule_list()
 
     def _deleted(self) -> list[SessionInfo]:
@@ -344,15 +348,13 @@ class Sessions:
         found = (info for info in self._infos.values() if info.deleted_at)
         return sorted(found, key=lambda info: info.deleted_at, reverse=True)
 
-    def _erase_overdue(self) -> None:
-        """Erase the oldest session whose time is up, and look again later: sooner if more wait."""
+    def _erase_overdue(self) -> bool:
+        """Erase the oldest session whose time is up; tell whether there are more."""
         limit = time.time() - KEPT_DELETED_S
         overdue = [info for info in self._deleted() if info.deleted_at < limit]
         if overdue:
             self.erase(overdue[-1].id)
-        wait = _ERASE_STEP_S if len(overdue) > 1 else _ERASE_LOOK_S
-        loop = asyncio.get_running_loop()
-        self._erase_timer = loop.call_later(wait, self._erase_overdue)
+        return len(overdue) > 1
 
     def _claim_outputs(self, session_id: SessionId, records: Iterable[AgentRecord]) -> None:
         """Give the session its files of an earlier version, which kept those of all together."""

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.controllers.search import SearchController
 from desktop_agent.gui.kit.links import open_link, open_path
 from desktop_agent.gui.kit.widgets import single_timer
 
@@ -23,6 +24,7 @@ class TranscriptController(Controller):
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
+        SearchController(parts)
         # Cards come and go while the view scrolls; one look after it is enough.
         self._look = single_timer(self, _LOOK_MS, self._count_waiting)
         frame = self._frame
@@ -30,7 +32,6 @@ class TranscriptController(Controller):
         self._session.agent_shown.connect(self._start_look)
         frame.header.copy_button.clicked.connect(self.copy_answer)
         frame.find_bar.searched.connect(self.find)
-        frame.sidebar.sessions.searched.connect(self._search_sessions)
         frame.composer.box.path_completion_requested.connect(self._complete_path)
         frame.composer.command_given.connect(self._give_command)
 
@@ -61,11 +62,6 @@ class TranscriptController(Controller):
         page = self._pages.page(self._session.agent)
         if page is not None:
             page.copy_last_answer()
-
-    def _search_sessions(self, text: str) -> None:
-        matched = self._frame.sidebar.sessions.set_matches
-        found = self._queries.engine.search_sessions(text)
-        self._queries.ask(lambda ids: matched(text, ids), found)
 
     def _give_command(self, name: str, text: str) -> None:
         """Do what a command in the message box says about the agent that is shown."""

@@ -39,7 +39,10 @@ class SessionDelegate(RenamingDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         row: SessionRow = index.data(ROW_ROLE)
-        return QSize(80, self._theme.size("section_row" if row.is_heading else "session_row"))
+        height = self._theme.size("section_row" if row.is_heading else "session_row")
+        if row.hit is not None:
+            height += QFontMetrics(self._theme.font("caption")).height()
+        return QSize(80, height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         # It brings QStyle: not before there is a row.
@@ -53,7 +56,18 @@ class SessionDelegate(RenamingDelegate):
             else:
                 pen.ground()
                 pen.cursor()
-                self._paint_session(pen, inner, row)
+                self._paint_row(pen, inner, row)
+
+    def _paint_row(self, pen: RowPainter, inner: QRect, row: SessionRow) -> None:
+        if row.hit is None:
+            self._paint_session(pen, inner, row)
+            return
+        font = self._theme.font("caption")
+        low = QFontMetrics(font).height() + 3
+        self._paint_session(pen, inner.adjusted(0, 2, 0, -low), row)
+        start = self._theme.icon_px(_ICON_PX) + 8
+        line = QRect(inner.left() + start, inner.bottom() - low - 2, inner.width() - start, low)
+        pen.marked_text(line, row.hit.line, row.hit.marks, pen.faint, "fg", font)
 
     def _paint_heading(self, pen: RowPainter, inner: QRect, row: SessionRow) -> None:
         font, small = self._theme.font("caption", "semibold"), self._theme.font("caption")

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QListView, QStackedWidget, QWidget
 
 from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.sessions import SearchFound, SessionInfo
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
@@ -43,6 +43,7 @@ from desktop_agent.gui.sessions.rows import (
     SessionRow,
     archived_rows,
     deleted_rows,
+    hit_rows,
     in_shown_order,
     make_rows,
     spoken,
@@ -61,6 +62,7 @@ class SessionPanel(QWidget):
         leaving(session_id), returned(session_id): it went off the list, and came back
         deleted(session_id): only after the time for *Undo* has passed
         searched(text): search all messages, and call `set_matches`
+        hit_chosen(SearchHit): one of those messages
         pinned(session_id, bool), archived(session_id, bool)
         restored(session_id), erased(session_id), emptied: of the recently deleted ones
         grouping_changed(bool): by folder, or by day
@@ -73,6 +75,7 @@ class SessionPanel(QWidget):
     returned = Signal(str)
     deleted = Signal(str)
     searched = Signal(str)
+    hit_chosen = Signal(object)
     pinned = Signal(str, bool)
     archived = Signal(str, bool)
     restored = Signal(str)
@@ -90,7 +93,7 @@ class SessionPanel(QWidget):
         self._is_by_folder = False
         self._leaving: dict[SessionId, QTimer] = {}
         self._current: SessionId | None = None
-        self._matches: frozenset[SessionId] = frozenset()
+        self._matches = SearchFound()
         self.setObjectName("sessionPanel")
         self._build()
         self._ages = ticker(self, _AGE_MS, self._show_rows)
@@ -107,10 +110,10 @@ class SessionPanel(QWidget):
         self._current = SessionId(session_id) if session_id else None
         self._select_current()
 
-    def set_matches(self, text: str, found: tuple[SessionId, ...]) -> None:
+    def set_matches(self, text: str, found: SearchFound) -> None:
         """Show what a search of all messages found, if it is still what is searched for."""
         if text == self.search.text().strip():
-            self._matches = frozenset(found)
+            self._matches = found
             self._show_rows()
 
     def set_by_folder(self, is_by_folder: bool) -> None:
@@ -185,6 +188,7 @@ class SessionPanel(QWidget):
         self.search = named(SearchField(theme, self.tr("Search sessions"), self), "searchSessions")
         self.search.textChanged.connect(self._on_search_changed)
         self.search.left.connect(lambda: self.list.setFocus())
+        self.search.returnPressed.connect(self._choose_first)
         self._model: SnapshotListModel[SessionRow] = SnapshotListModel(
             lambda one: one.key,
             text_roles(lambda one: one.title, spoken, _tip),
@@ -267,9 +271,13 @@ class SessionPanel(QWidget):
             info
             for info in self._sessions
             if info.id not in self._leaving
-            and (wanted in info.title.casefold() or info.id in self._matches)
+            and (wanted in info.title.casefold() or info.id in self._matches.titles)
         ]
-        return make_rows(self._ordered(shown), time.time(), by_folder=self._is_by_folder)
+        now, staying = time.time(), [i for i in self._sessions if i.id not in self._leaving]
+        return (
+            *make_rows(self._ordered(shown), now, by_folder=self._is_by_folder),
+            *hit_rows(self._matches, staying, now),
+        )
 
     def _ordered(self, sessions: list[SessionInfo]) -> list[SessionInfo]:
         """Keep the rows in place under the mouse; put first what waits while nobody looks."""
@@ -304,7 +312,7 @@ class SessionPanel(QWidget):
             self.list.selectionModel().setCurrentIndex(index, flag.NoUpdate)
 
     def _on_search_changed(self) -> None:
-        self._matches = frozenset()
+        self._matches = SearchFound()
         self._search_delay.start()
         self._show_rows()
 
@@ -322,10 +330,19 @@ class SessionPanel(QWidget):
             return
         if one.is_heading:
             self._turn(index)
+        elif one.hit is not None:
+            self.hit_chosen.emit(one.hit)
         elif one.is_deleted:
             self._show_menu(index, self.list.visualRect(index).center())
         else:
             self.session_chosen.emit(one.session_id)
+
+    def _choose_first(self) -> None:
+        """Open what stands first of what was found."""
+        rows = self._model.rows()
+        place = next((n for n, one in enumerate(rows) if not one.is_heading), -1)
+        if place >= 0 and self.search.text().strip():
+            self._choose(self._model.index(place))
 
     def _delete_index(self, index: QModelIndex) -> None:
         one = index.data(ROW_ROLE)
@@ -421,6 +438,8 @@ def _tip(one: SessionRow) -> str:
 
 def _flags(one: SessionRow) -> Qt.ItemFlag:
     flag = Qt.ItemFlag
+    if one.hit is not None:
+        return flag.ItemIsEnabled | flag.ItemIsSelectable
     if one.is_heading:
         return flag.NoItemFlags if one.fold is None else flag.ItemIsEnabled
     usable = flag.ItemIsEnabled | flag.ItemIsSelectable

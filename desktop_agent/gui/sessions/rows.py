@@ -10,7 +10,7 @@ from typing import Literal
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.sessions import KEPT_DELETED_S, SessionInfo
+from desktop_agent.core.sessions import KEPT_DELETED_S, SearchFound, SearchHit, SessionInfo
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.text import with_plural
 
@@ -26,7 +26,8 @@ class SessionRow:
     """One row. A heading has no `session_id`; `age` is short, `spoken_age` is for the ear.
 
     `place` tells headings of one title apart. `fold` is set for a heading that opens and closes
-    (`is_open`), and for the rows below it. `note` stands at a heading's trailing end.
+    (`is_open`), and for the rows below it. `note` stands at a heading's trailing end. `hit` is a
+    message that holds what is searched for.
     """
 
     title: str
@@ -42,10 +43,13 @@ class SessionRow:
     is_open: bool = False
     is_pinned: bool = False
     note: str = ""
+    hit: SearchHit | None = None
 
     @property
     def key(self) -> str:
         """Identifies the row; a heading is identified by its text and place."""
+        if self.hit is not None:
+            return f"hit:{self.session_id}:{self.hit.seq}"
         return self.session_id or f"heading:{self.title}:{self.place}"
 
     @property
@@ -107,6 +111,22 @@ def deleted_rows(
     return (head, *(_deleted(info, now) for info in sessions if is_open))
 
 
+def hit_rows(
+    found: SearchFound, sessions: Sequence[SessionInfo], now: float
+) -> tuple[SessionRow, ...]:
+    """Return a heading and a row for each message that was found in one of the sessions."""
+    infos = {info.id: info for info in sessions}
+    rows = [
+        replace(_row(infos[hit.session_id], now, is_ambiguous=False), hit=hit)
+        for hit in found.hits
+        if hit.session_id in infos
+    ]
+    note = "" if found.is_complete else _tr("the newest {n}").format(n=len(rows))
+    if found.indexed < 1:
+        note = _tr("indexing: {n} %").format(n=int(100 * found.indexed))
+    return (SessionRow(_tr("In messages"), place="hits", note=note), *rows) if rows else ()
+
+
 def _deleted(info: SessionInfo, now: float) -> SessionRow:
     left = (info.deleted_at or now) + KEPT_DELETED_S - now
     days = max(1, round(left / _DAY_S))
@@ -163,7 +183,8 @@ def spoken(row: SessionRow) -> str:
         "interrupted": _tr("interrupted"),
         "idle": "",
     }[row.state]
-    said = (row.title, folder, pinned, state, row.spoken_age)
+    line = row.hit.line if row.hit is not None else ""
+    said = (line, row.title, folder, pinned, state, row.spoken_age)
     return clean(", ".join(part for part in said if part))
 
 

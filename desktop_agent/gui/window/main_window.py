@@ -67,8 +67,6 @@ class MainWindow(QMainWindow):
     _placed: Workspace | None = None
     _branch = ""
 
-    _branch = ""
-
     def __init__(
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
     ) -> None:

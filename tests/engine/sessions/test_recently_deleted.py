@@ -15,7 +15,7 @@ from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import MessageAdded, SessionOpened, SessionsChanged
 from desktop_agent.core.sessions import KEPT_DELETED_S
-from desktop_agent.engine.sessions import registry
+from desktop_agent.engine.sessions import upkeep
 from tests.engine.rig import Rig
 from tests.helpers.scripted import calls, says
 
@@ -109,7 +109,7 @@ async def test_emptying_leaves_nothing_and_no_kept_session_is_erased_by_mistake(
 async def test_a_session_is_erased_a_month_after_it_was_deleted_and_not_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_ERASE_STEP_S", 0.0)
+    monkeypatch.setattr(upkeep, "FIRST_S", 0.0)
     async with started(tmp_path, says("ok")) as rig:
         await rig.run("count")
         rig.engine.delete_session(rig.session_id)

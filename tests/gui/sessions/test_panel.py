@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QMessageBox, QPushButton
 
 from desktop_agent.core.events import SessionsChanged
-from desktop_agent.core.ids import AgentId, SessionId
-from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.ids import AgentId, MessageId, SessionId
+from desktop_agent.core.sessions import SearchFound, SearchHit, SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.sessions import panel as session_panel
@@ -304,8 +304,19 @@ def test_a_search_also_finds_words_said_in_a_session(panel, qtbot):
     show(panel, info(1, "Budget"), info(2, "Letters"))
     with qtbot.waitSignal(panel.searched) as searched:
         panel.search.setText("rainfall")
-    panel.set_matches(searched.args[0], (SessionId("se_2"),))
-    assert titles(panel) == ["Today", "Letters"]
+    hit = SearchHit(
+        SessionId("se_2"), AgentId("ag_2"), MessageId("m"), 7, "no rainfall", ((3, 11),)
+    )
+    panel.set_matches(searched.args[0], SearchFound((), (hit,)))
+    assert titles(panel) == ["In messages", "Letters"]
+    assert spoken(panel, "Letters").startswith("no rainfall, Letters")
+    bare = panel.grab().toImage()
+    with qtbot.waitSignal(panel.hit_chosen) as chosen:
+        qtbot.keyClick(panel.search, Qt.Key.Key_Return)
+    assert chosen.args == [hit]
+    panel.set_matches("rainfall", SearchFound((), (replace(hit, marks=()),), indexed=0.25))
+    assert panel.grab().toImage() != bare
+    assert spoken(panel, "In messages") == "In messages, indexing: 25 %"
 
 
 def test_the_spinner_clock_rests_unless_a_session_runs(panel, theme):

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from PySide6.QtCore import QRect, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QPainter,
+    QPen,
+    QTextCharFormat,
+    QTextLayout,
+    QTextOption,
+)
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from desktop_agent.gui.kit.rtl import placed
-from desktop_agent.gui.kit.safe_text import clean
+from desktop_agent.gui.kit.safe_text import clean, utf16_length
 from desktop_agent.gui.kit.theme import Theme
 
 _Align = Qt.AlignmentFlag
@@ -89,6 +98,44 @@ class RowPainter:
         start = "\u2066" if is_path else "\u2068"
         painter.drawText(self.mirrored(box), int(flags), f"{start}{shown}\u2069")
 
+    def marked_text(
+        self,
+        box: QRect,
+        text: str,
+        marks: Sequence[tuple[int, int]],
+        token: str,
+        marked: str,
+        font: QFont,
+    ) -> None:
+        """Draw one line of text with pieces of it in another colour; cut at the box's end."""
+        look = QTextCharFormat()
+        look.setForeground(self._theme.color(marked))
+        look.setFontWeight(QFont.Weight.DemiBold)
+        ranges: list[QTextLayout.FormatRange] = []
+        shown, done = "", 0
+        for first, last in marks:
+            shown += _one_line(text[done:first])
+            piece, done = _one_line(text[first:last]), last
+            one = QTextLayout.FormatRange()
+            one.start, one.length = utf16_length(shown), utf16_length(piece)  # type: ignore[attr-defined]
+            one.format = look  # type: ignore[attr-defined]
+            ranges.append(one)
+            shown += piece
+        layout = QTextLayout(shown + _one_line(text[done:]), font)
+        layout.setFormats(ranges)
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.NoWrap)
+        layout.setTextOption(option)
+        layout.beginLayout()
+        line = layout.createLine()
+        line.setLineWidth(box.width())
+        layout.endLayout()
+        where = self.mirrored(box)
+        self.painter.setPen(self._theme.color(token))
+        self.painter.setClipRect(where)
+        layout.draw(self.painter, QPointF(where.topLeft()))
+        self.painter.setClipping(False)
+
     def chip(self, line: QRect, text: str, most: int) -> int:
         """Draw a word on a round ground at the trailing end of a line; return the room it took."""
         font = self._theme.font("caption", "medium")
@@ -106,3 +153,7 @@ class RowPainter:
         self.painter.setPen(Qt.PenStyle.NoPen)
         self.painter.setBrush(self._theme.color(token))
         self.painter.drawRoundedRect(box, radius, radius)
+
+
+def _one_line(text: str) -> str:
+    return clean("".join(" " if char.isspace() else char for char in text))

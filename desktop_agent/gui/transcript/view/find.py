@@ -39,6 +39,13 @@ class Finder:
         self._keep_off_the_edges()
         return len(places)
 
+    def find_from(self, position: int, text: str) -> int:
+        """Select the first place at or after a position; return how many places there are."""
+        cursor = self._browser.textCursor()
+        cursor.setPosition(position)
+        self._browser.setTextCursor(cursor)
+        return self.find(text)
+
     def _keep_off_the_edges(self) -> None:
         """Show what stands around it; at the very edge, a bar that comes up would cover it."""
         high, box = self._browser.viewport().height(), self._browser.cursorRect()

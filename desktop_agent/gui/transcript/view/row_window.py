@@ -150,6 +150,10 @@ class VisibleRows(QObject):
         """Put every known row into the document, whole."""
         self._wanted = len(self._rows)
         self._add_on_top(self._first)
+        self.write_out()
+
+    def write_out(self) -> None:
+        """Write what is still missing of the rows that are in the document."""
         with self._scrolling.kept():
             while self._page.is_behind:
                 self._page.catch_up()

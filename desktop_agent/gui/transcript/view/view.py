@@ -154,6 +154,21 @@ class TranscriptView(CardHost):
             self._sync()
         return self._show_card(call_id)
 
+    def show_message(self, message_id: str, words: str) -> bool:
+        """Scroll to a message and mark the words in it; False when it is not loaded."""
+        keys = (item.key for item in self.transcript.items)
+        key = next((k for k in keys if k == message_id or k.startswith(f"{message_id}/")), "")
+        self._window.show_back_to(key)
+        index = self.page.index_of(key)
+        if index < 0:
+            return False
+        self._window.write_out()
+        row = self.page.rows[index]
+        self._scrolling.show(row)
+        self._place()
+        self._finder.find_from(row.frame.firstPosition(), words)
+        return True
+
     def find(self, text: str, backward: bool = False) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - QWidget.find is a static look-up by window id that nothing here uses
         """Go to the next place with this text; return how many there are."""
         if text:
