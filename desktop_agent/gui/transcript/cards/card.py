@@ -57,6 +57,7 @@ class CardHost(QWidget):
     text_requested = Signal(str, str)  # title, text: shown in a window of its own
     activity_toggled = Signal(str)  # the row of an activity opens or closes: `unfolded` says which
     more_requested = Signal()  # what is before the first row
+    row_wanted = Signal(str)  # key: scroll to it
     undo_requested = Signal(object)  # UndoScope
     redo_requested = Signal(object, bool)  # UndoScope, whether it was looked at when it was undone
     changes_requested = Signal()  # the page of all changes

@@ -198,6 +198,7 @@ class TranscriptView(CardHost):
         self.text_requested.connect(self._show_text)
         self.more_requested.connect(self._show_more)
         self.activity_toggled.connect(self._on_activity_toggled)
+        self.row_wanted.connect(self._show_card)
         self.cards.resized.connect(self._on_card_resized)
         self.cards.made.connect(self._place)
         self.cards.second.connect(self._on_second)
