@@ -201,9 +201,8 @@ class ApprovalCard(AskCard):
 
     def _build_headline(self) -> QBoxLayout:
         verb, target = headline(self._request)
-        title = TextLabel(verb, "title", wraps=not target)
-        if self._request.lost:
-            title.setProperty("tone", "danger")
+        role = "titleErr" if self._request.lost else "title"
+        title = TextLabel(verb, role, wraps=not target)
         self._when = TextLabel("", "subtle")
         top = row(title, spacing=8)
         if target:

@@ -90,6 +90,6 @@ def lost_list(theme: Theme, names: tuple[str, ...], parent: QWidget) -> QWidget:
     view = OutputView(theme, ground.tr("Deleted for good"), ground)
     view.setObjectName("lostFiles")
     view.set_text("\n".join(names))
-    view.setFixedHeight(view.content_height(400, _LIMIT))
+    view.setFixedHeight(min(_LIMIT, view.content_height(400, _LIMIT) + theme.space("l")))
     ground.body.addWidget(view)
     return ground
