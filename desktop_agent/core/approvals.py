@@ -40,7 +40,7 @@ class ApprovalRequest(Value, frozen=True):
 
     `title` is a plain question, `display` the exact effect, `stakes` short chips such as
     `writes 1 file`, `reason` why it is asked, `rules` what *Allow* may remember, `refusals`
-    what *Refuse* may.
+    what *Refuse* may, `lost` what it deletes that no undo brings back.
     """
 
     id: RequestId
@@ -53,6 +53,7 @@ class ApprovalRequest(Value, frozen=True):
     rules: tuple[Rule, ...] = ()
     refusals: tuple[Rule, ...] = ()
     created_at: float = 0.0
+    lost: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:

@@ -141,6 +141,11 @@ class _Prepared:
     remark: str = ""
     restorable: frozenset[str] = frozenset()
 
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What it deletes that no undo brings back."""
+        return tuple(name for name in self.preview.deletes if name not in self.restorable)
+
 
 class Unsaved(StoreError):
     """A call ran, and the disk refused its result; `ended` has it."""
@@ -327,6 +332,7 @@ class Dispatch:
             rules=prepared.preview.rules,
             refusals=_refusals(prepared.preview),
             created_at=time.time(),
+            lost=prepared.lost,
         )
 
         def decide_by_rules() -> Decision | None:

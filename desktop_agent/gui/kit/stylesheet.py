@@ -23,6 +23,7 @@ QLabel[role="subtle"] { color: $subtle; font-size: ${small}px; }
 QLabel[role="caption"] { color: $subtle; font-size: ${caption}px; }
 QLabel[role="section"] { color: $subtle; font-size: ${caption}px; font-weight: 600; }
 QLabel[role="title"] { font-size: ${body}px; font-weight: 600; }
+QLabel[role="titleErr"] { font-size: ${body}px; font-weight: 600; color: $err; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="body"] { font-size: ${body}px; }
 QLabel[role="h1"] { font-size: ${h1}px; font-weight: 600; }

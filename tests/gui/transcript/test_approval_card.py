@@ -93,6 +93,9 @@ def test_the_button_for_rules_names_the_one_beginning_there_is(ask):
     assert button(ask(), "allowAlways").accessibleName() == "Always allow “pytest …”"
     both = (Rule("shell", "pytest"), Rule("shell", "git log"))
     assert button(ask(rules=both), "allowAlways").accessibleName() == "Always allow…"
+    one = DiffDisplay("src/a.py", PATCH, 1, 1)
+    change = ask(call(1, "edit", path="src/a.py"), display=one, rules=(Rule("edit", "src/a.py"),))
+    assert button(change, "allowAlways").accessibleName() == "Always allow for “a.py”"
 
 
 @pytest.mark.parametrize("kept", [Containment(), Containment(is_contained=False, reason="x")])
@@ -107,6 +110,53 @@ def test_a_change_is_shown_as_a_diff(ask):
     card = ask(display=DiffDisplay("a.py", PATCH, 1, 1))
     assert "a.py" in words(card)
     assert card.findChild(DiffView).accessibleDescription() == PATCH
+
+
+def new_file(lines):
+    patch = f"--- /dev/null\n+++ b/src/clock.py\n@@ -0,0 +1,{lines} @@\n"
+    patch += "".join(f"+line {number}\n" for number in range(lines))
+    return DiffDisplay("src/clock.py", patch, lines, 0, is_new=True)
+
+
+def test_a_new_file_is_its_text_and_not_a_diff_against_nothing(ask):
+    card = ask(call(1, "write", path="src/clock.py"), display=new_file(5))
+    assert card.findChild(QLabel, "approvalTarget").text() == "src/clock.py"
+    assert "Create" in words(card)
+    assert card.findChild(DiffView).line_count == 5
+    assert button(card, "showWholeFile") is None
+
+
+def test_a_long_new_file_is_folded_and_opens(ask, view, qtbot):
+    card = ask(call(1, "write", path="src/clock.py"), display=new_file(22))
+    low = card.height()
+    assert button(card, "showWholeFile").accessibleName() == "Show 10 more lines"
+    assert "22 lines" in words(card)
+    qtbot.mouseClick(button(card, "showWholeFile"), LEFT)
+    qtbot.waitUntil(lambda: card.height() > low)
+    assert not button(card, "showWholeFile").isVisible()
+
+
+def test_a_change_of_one_place_has_no_line_numbers_of_a_hunk_above_it(ask):
+    shown = ask(display=DiffDisplay("a.py", PATCH, 1, 1)).findChild(DiffView)
+    assert shown.line_count == 4
+
+
+def test_what_can_not_come_back_is_named_and_never_allowed_by_enter_or_by_a_rule(
+    view, ask, qtbot, clock
+):
+    decided = []
+    view.decided.connect(lambda _, decision: decided.append(decision))
+    card = ask(command="rm -rf build data.bin", lost=("build/", "data.bin"))
+    assert card.findChild(QLabel, "approvalTarget").text() == "2 things for good"
+    assert card.findChild(QLabel, "deletingCommand").text() == "rm -rf build data.bin"
+    assert card.findChild(QPlainTextEdit, "lostFiles").toPlainText() == "build/\ndata.bin"
+    assert button(card, "allowAlways") is None
+    clock.advance(1)
+    card.setFocus()
+    qtbot.keyClick(card, Qt.Key.Key_Return)
+    assert decided == []
+    qtbot.mouseClick(button(card, "allowOnce"), LEFT)
+    assert decided == [AllowOnce()]
 
 
 def test_an_address_is_shown_whole(ask):
@@ -530,7 +580,7 @@ def test_it_says_who_asks_when_there_are_several_and_how_long(view, ask, clock):
     clock.now = 912.5
     card = ask(agents=agents)
     tick(view)
-    assert "asked by Main  ·  waiting 0:12" in words(card)
+    assert "Main  ·  0:12" in words(card)
 
 
 def test_a_screen_reader_gets_the_question_and_the_exact_effect(ask):

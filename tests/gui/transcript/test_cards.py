@@ -153,7 +153,6 @@ def test_a_long_change_waits_to_be_unfolded(view, qtbot):
 
 def test_a_diff_numbers_its_lines():
     assert [(line.kind, line.old, line.new) for line in diff_lines(PATCH)] == [
-        ("hunk", None, None),
         ("same", 1, 1),
         ("removed", 2, None),
         ("added", None, 2),
@@ -161,9 +160,14 @@ def test_a_diff_numbers_its_lines():
     ]
 
 
+def test_the_places_of_several_changes_are_told_apart():
+    lines = diff_lines(f"{PATCH}@@ -10,1 +10,1 @@\n-ten\n+10\n")
+    assert [line.kind for line in lines].count("hunk") == 2
+
+
 def test_lines_that_look_like_a_file_header_stay_in_the_diff():
     patch = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- sql comment\n+++ plus\n same"
-    assert [line.text for line in diff_lines(patch)][1:] == ["-- sql comment", "++ plus", "same"]
+    assert [line.text for line in diff_lines(patch)] == ["-- sql comment", "++ plus", "same"]
 
 
 def test_the_patch_can_be_copied_and_the_file_opened(view, qtbot):

@@ -38,6 +38,7 @@ from desktop_agent.gui.kit.widgets import (
     named,
     row,
 )
+from desktop_agent.gui.transcript.cards.approval_effect import ApprovalEffect, lost_list
 from desktop_agent.gui.transcript.cards.approval_forms import (
     AllowButton,
     EditForm,
@@ -61,13 +62,10 @@ from desktop_agent.gui.transcript.cards.approval_text import (
     scopes_of,
 )
 from desktop_agent.gui.transcript.cards.card import AskCard, Card, CardHost
-from desktop_agent.gui.transcript.cards.diff_view import DiffView
-from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.state.items import ApprovalItem, alike
 
 # An Enter or a click that was meant for something else must not approve.
 ARMING_S = 0.4
-_EFFECT_LIMIT = 240
 _ICON_GAP = 8
 
 
@@ -80,14 +78,19 @@ class ApprovalCard(AskCard):
     """
 
     def __init__(self, host: CardHost, item: ApprovalItem) -> None:
-        super().__init__(host.theme, host.ground, ground="warnSoft", edge="warnLine")
+        self._tone = ("errSoft", "err") if item.request.lost else ("warnSoft", "warnLine")
+        super().__init__(host.theme, host.ground, ground=self._tone[0], edge=self._tone[1])
         self._host = host
         self._item = item
         self._request = item.request
         # Of a single agent nothing has to be said.
         is_one = len(host.transcript.agent_names) < 2
-        self._asked_by = "" if is_one else host.name_of(item.request.agent_id)
+        self._asked_by = (
+            "" if is_one else " ▸ ".join(host.transcript.path_of(item.request.agent_id))
+        )
         self._is_leaving = is_leaving(item.request.display)
+        # What can't come back, and what leaves the sandbox, is not allowed by a stray Enter.
+        self._has_key = not (self._is_leaving or item.request.lost)
         self._clock = host.clocks.steady
         self._appeared_at = self._clock()
         self._is_decided = False
@@ -114,7 +117,7 @@ class ApprovalCard(AskCard):
 
     def set_alike(self, count: int) -> None:
         """Offer to allow so many at once; for fewer than two there is nothing to offer."""
-        can_join = bool(self._request.rules) and not self._is_leaving
+        can_join = bool(self._request.rules) and self._has_key
         self._all.setVisible(count > 1 and can_join)
         self._all.set_text(self.tr("Allow all %n", "", count))
 
@@ -127,17 +130,17 @@ class ApprovalCard(AskCard):
     def tick(self, now: float) -> None:
         parts: list[str] = []
         if self._asked_by:
-            parts.append(self.tr("asked by {name}").format(name=self._asked_by))
+            parts.append(self._asked_by)
         waited = now - self._request.created_at
         if now and self._request.created_at and waited >= 1:
-            parts.append(self.tr("waiting {time}").format(time=elapsed_text(waited)))
+            parts.append(elapsed_text(waited))
         self._when.setText("  ·  ".join(parts))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Answer by keyboard, but only when the card itself was chosen."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.hasFocus():
             event.accept()
-            if not event.isAutoRepeat() and not self._is_leaving:
+            if not event.isAutoRepeat() and self._has_key:
                 self._decide(AllowOnce())
         elif event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_R) and self.hasFocus():
             event.accept()
@@ -152,12 +155,12 @@ class ApprovalCard(AskCard):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        self.set_ground("warnSoft", "accent")
-        self._allow.show_key(is_shown=not self._is_leaving)
+        self.set_ground(self._tone[0], "accent")
+        self._allow.show_key(is_shown=self._has_key)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        self.set_ground("warnSoft", "warnLine")
+        self.set_ground(*self._tone)
         self._allow.show_key(is_shown=False)
 
     # -- building ------------------------------------------------------------------------
@@ -166,7 +169,7 @@ class ApprovalCard(AskCard):
         request, theme = self._request, self._theme
         self.body.setContentsMargins(16, 12, 16, 14)
         self._lines = column(spacing=theme.space("s"))
-        self._icon = IconLabel(theme, _icon_of(request), "warn", 18)
+        self._icon = IconLabel(theme, _icon_of(request), "err" if request.lost else "warn", 18)
         self.body.addLayout(
             row((self._icon, Qt.AlignmentFlag.AlignTop), (self._lines, 1), spacing=_ICON_GAP)
         )
@@ -177,9 +180,11 @@ class ApprovalCard(AskCard):
         if reach:
             self._add_line(" · ".join((reach.removesuffix("."), *stakes)) if stakes else reach)
             stakes = ()
-        self._effect: OutputView | DiffView | None = None
+        self._effect: ApprovalEffect | None = None
         if has_effect(request):
             self._lines.addWidget(self._build_effect())
+        if request.lost:
+            self._build_lost()
         if self._is_leaving:
             self._lines.addWidget(self._build_motive())
         if detail := self._detail(stakes):
@@ -190,13 +195,14 @@ class ApprovalCard(AskCard):
         spoken = " ".join(filter(None, (with_marks(request.title), said, reach)))
         self.setAccessibleName(self.tr("Approval needed. {what}").format(what=spoken))
         keys = self.tr("Press Enter to allow it once, Esc to refuse it. {reason}")
-        if self._is_leaving:
+        if not self._has_key:
             keys = self.tr("Press Esc to refuse it. {reason}")
         self.setAccessibleDescription(keys.format(reason=with_marks(request.reason)))
 
     def _build_headline(self) -> QBoxLayout:
         verb, target = headline(self._request)
-        title = TextLabel(verb, "title", wraps=not target)
+        role = "titleErr" if self._request.lost else "title"
+        title = TextLabel(verb, role, wraps=not target)
         self._when = TextLabel("", "subtle")
         top = row(title, spacing=8)
         if target:
@@ -228,6 +234,18 @@ class ApprovalCard(AskCard):
             return parts[0]
         return " · ".join(part.removesuffix(".") for part in parts)
 
+    def _build_lost(self) -> None:
+        """Show the command and, where they are several, what it deletes for good."""
+        if not has_effect(self._request):
+            shown = TextLabel(request_text(self._request), "mono", wraps=True, copies=True)
+            shown.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+            shown.setObjectName("deletingCommand")
+            self._lines.addWidget(shown)
+        self._add_line(self.tr("Undo can’t bring this back."))
+        if len(self._request.lost) > 1:
+            names = tuple(map(with_marks, self._request.lost))
+            self._lines.addWidget(lost_list(self._theme, names, self))
+
     def _build_motive(self) -> QWidget:
         """Return the model's reason, as its words and nobody else's."""
         display = self._request.display
@@ -242,24 +260,9 @@ class ApprovalCard(AskCard):
 
     def _build_effect(self) -> QWidget:
         """Return exactly what will be done, on a dark ground."""
-        ground = Card(self._theme, self, ground="sunken")
-        frame = named(QWidget(ground), "approvalEffect")
-        frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        frame.setProperty("frame", "sunken")
-        ground.body.addWidget(frame)
-        layout = column(edges=(1, 1, 1, 1), within=frame)
-        display = self._request.display
-        if isinstance(display, DiffDisplay):
-            self._effect = DiffView(self._theme, display, frame)
-            path = TextLabel(with_marks(display.path), "mono")
-            path.setContentsMargins(10, 6, 10, 4)
-            layout.addWidget(path)
-        else:
-            self._effect = OutputView(self._theme, self.tr("Exactly what will be done"), frame)
-            prefix = "$ " if isinstance(display, CommandDisplay) else ""
-            self._effect.set_text(prefix + request_text(self._request))
-        layout.addWidget(self._effect)
-        return ground
+        self._effect = ApprovalEffect(self._theme, self._request, self)
+        self._effect.unfolded.connect(self.resized)
+        return self._effect
 
     def _add_line(self, words: str) -> None:
         self._lines.addWidget(TextLabel(words, "muted", wraps=True))
@@ -267,10 +270,15 @@ class ApprovalCard(AskCard):
     def _build_buttons(self) -> QWidget:
         theme = self._theme
         once = self.tr("Run outside once") if self._is_leaving else self.tr("Allow once")
+        if self._request.lost:
+            once = self.tr("Delete for good")
         allow = self._allow = named(AllowButton(theme, once), "allowOnce")
+        if self._request.lost:
+            allow.setProperty("kind", "")
+            allow.setProperty("tone", "danger")
         allow.clicked.connect(lambda: self._decide(AllowOnce()))
         shown: list[QWidget] = [allow]
-        if self._request.rules:
+        if self._request.rules and not self._request.lost:
             shown.append(menu_button(theme, always_text(self._request), "allowAlways", self._menu))
         if editable_argument(self._request):
             edit = GhostButton(theme, self.tr("Edit…"), name="editCall")
@@ -381,13 +389,15 @@ class ApprovalCard(AskCard):
         # A layout within a layout learns only then that its size hint changed.
         self.body.activate()
         if self._effect is not None:
-            inset = 36 if isinstance(self._effect, DiffView) else 32
-            inset += self._icon.sizeHint().width() + _ICON_GAP
-            self._effect.setFixedHeight(self._effect.content_height(width - inset, _EFFECT_LIMIT))
+            self._effect.fit(width - 32 - self._icon.sizeHint().width() - _ICON_GAP)
         return super().height_for(width)
 
 
 def _icon_of(request: ApprovalRequest) -> str:
     if is_host(request):
         return "globe"
+    if request.lost:
+        return "trash-2"
+    if isinstance(request.display, DiffDisplay):
+        return "file-plus" if request.display.is_new else "pencil"
     return "shield-off" if is_leaving(request.display) else "shield-alert"

@@ -175,12 +175,24 @@ def is_host(request: ApprovalRequest) -> bool:
 def headline(request: ApprovalRequest) -> tuple[str, str]:
     """Return a verb, and beside it the command where it is short; else the question alone."""
     display, arguments = request.display, request.call.arguments
+    if request.lost:
+        return translate("Transcript", "Delete"), _lost_text(request.lost)
+    if isinstance(display, DiffDisplay):
+        is_new = display.is_new
+        verb = translate("Transcript", "Create") if is_new else translate("Transcript", "Change")
+        return verb, with_marks(display.path)
     if request.call.name != "shell" or has_effect(request):
         return with_marks(request.title), ""
     verb = translate("Transcript", "Run outside") if is_leaving(display) else ""
     if arguments.get("run_in_background"):
         verb = verb or translate("Transcript", "Run in the background")
     return verb or translate("Transcript", "Run"), request_text(request)
+
+
+def _lost_text(names: tuple[str, ...]) -> str:
+    if len(names) == 1:
+        return translate("Transcript", "{name} for good").format(name=with_marks(names[0]))
+    return translate("Transcript", "{n} things for good").format(n=f"{len(names):,}")
 
 
 def has_effect(request: ApprovalRequest) -> bool:
@@ -199,6 +211,10 @@ def always_text(request: ApprovalRequest) -> str:
     """Return what the button says that opens the menu of rules."""
     if is_leaving(request.display):
         return translate("Transcript", "Always run outside…")
+    if isinstance(request.display, DiffDisplay):
+        name = with_marks(request.display.path.rsplit("/", 1)[-1])
+        if name and len(name) <= _WORD and any(rule.pattern != "*" for rule in request.rules):
+            return translate("Transcript", "Always allow for “{name}”").format(name=name)
     patterns = {rule.pattern for rule in request.rules if rule.tool.startswith("shell")}
     pattern = with_marks(min(patterns, default=""))
     if len(patterns) != 1 or not pattern or len(pattern) > _WORD:

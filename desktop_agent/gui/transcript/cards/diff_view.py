@@ -33,8 +33,10 @@ class DiffLine:
 
 
 def diff_lines(patch: str) -> tuple[DiffLine, ...]:
-    """Return the lines of a patch of one file, without its file header."""
-    return tuple(_lines(patch))
+    """Return the lines of a patch of one file, without its header and that of a single hunk."""
+    lines = tuple(_lines(patch))
+    is_single = sum(1 for line in lines if line.kind == "hunk") == 1
+    return tuple(line for line in lines if line.kind != "hunk") if is_single else lines
 
 
 def _lines(patch: str) -> Iterator[DiffLine]:
@@ -72,6 +74,8 @@ class DiffView(QAbstractScrollArea):
             DiffLine(line.kind, with_marks(line.text.replace("\t", "    ")), line.old, line.new)
             for line in diff_lines(display.patch)
         )
+        # Of a new file its text is shown: every line is added.
+        self._is_new = display.is_new and all(line.kind == "added" for line in self._lines)
         self._longest = max((len(line.text) for line in self._lines), default=0)
         self.setFrameShape(QFrame.Shape.NoFrame)
         # Without one, the style paints a patch of its own where the scroll bars meet.
@@ -91,6 +95,10 @@ class DiffView(QAbstractScrollArea):
         if 0 < width < self._all_width:
             height += self._theme.size("scrollbar")
         return height if limit is None else min(limit, height)
+
+    @property
+    def line_count(self) -> int:
+        return len(self._lines)
 
     @property
     def _all_width(self) -> int:
@@ -122,8 +130,11 @@ class DiffView(QAbstractScrollArea):
         self._font = mono_font(self._theme, "small")
         self._char_width = QFontMetricsF(self._font).horizontalAdvance("0")
         digits = max((len(str(line.new or line.old or 0)) for line in self._lines), default=1)
-        # Both number columns and the sign.
-        self._gutter = round((2 * max(3, digits) + 5) * self._char_width) + 8
+        width = max(3, digits)
+        if self._is_new:  # one column, and no sign
+            self._gutter = round((width + 2) * self._char_width) + 8
+        else:
+            self._gutter = round((2 * width + 5) * self._char_width) + 8
 
     def _on_theme_changed(self) -> None:
         self._measure()
@@ -161,6 +172,11 @@ class DiffView(QAbstractScrollArea):
         painter.setClipping(False)
         sign = _SIGNS.get(line.kind, "")
         side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        if self._is_new:
+            painter.setPen(self._theme.color("subtle"))
+            edge = gutter - round(2 * self._char_width)
+            painter.drawText(QRect(0, box.top(), edge, box.height()), side, str(line.new))
+            return
         if sign:
             sign_right = gutter - round(self._char_width)
             painter.drawText(QRect(0, box.top(), sign_right, box.height()), side, sign)

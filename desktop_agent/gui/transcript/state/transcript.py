@@ -180,6 +180,16 @@ class Transcript:
     def item(self, key: str) -> items.Item | None:
         return self._items.get(key)
 
+    def path_of(self, agent_id: AgentId) -> list[str]:
+        """Return the names of the agents from the main one down to this one."""
+        by_id = {info.id: info for info in self._agents}
+        names: list[str] = []
+        info = by_id.pop(agent_id, None)
+        while info is not None:
+            names.append(info.name)
+            info = by_id.pop(info.parent_id, None) if info.parent_id is not None else None
+        return names[::-1]
+
     def waiting(self) -> tuple[items.ApprovalItem, ...]:
         """Return the open approvals, oldest first."""
         return tuple(item for item in self._open.values() if isinstance(item, items.ApprovalItem))
