@@ -102,6 +102,8 @@ class EventJoiner:
         start = bytes(self._tail[:_TELLING]).removeprefix(_MARK).lstrip()
         if self._is_whole or not start or start in _MARK:
             return b""
+        if self._is_lines and b"\n" not in block:
+            return b""  # what was looked through is not looked at again
         if self._is_lines:
             first, newline, _ = bytes(self._tail).lstrip().partition(b"\n")
             if not newline:

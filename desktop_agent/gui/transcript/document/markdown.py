@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from desktop_agent.gui.kit.safe_text import clean, without_direction_marks
+from desktop_agent.gui.transcript.document.heavy_blocks import add_rule, as_written, is_heavy
 
 if TYPE_CHECKING:  # the parser is loaded with the first text to parse
     from markdown_it.token import Token
@@ -79,10 +80,10 @@ def parse(text: str, *, is_whole: bool = True) -> tuple[Block, ...]:
     # To look for bare addresses takes a sixth of the time, and few texts have any.
     may_link = "//" in text or "mailto:" in text.lower()
     try:
-        return tuple(_blocks(_parser(is_whole, may_link).parse(text)))
+        return tuple(_blocks(_parser(is_whole, may_link).parse(text), text))
     except RuntimeError:
         # Its rule for bare addresses stands still at some texts, such as `a[//b.c://`.
-        return tuple(_blocks(_parser(is_whole, False).parse(text)))
+        return tuple(_blocks(_parser(is_whole, False).parse(text), text))
 
 
 def get_ready() -> None:
@@ -207,6 +208,7 @@ def _parser(is_whole: bool, may_link: bool) -> Any:
     parser.linkify.set(no_guesses)  # pyright: ignore[reportUnknownMemberType] - it has no types
     # Every link is taken as one; the writer decides which may be clicked.
     parser.validateLink = lambda url: True
+    add_rule(parser)
     if not is_whole:
         parser.disable("lheading")
     if not may_link:
@@ -224,12 +226,14 @@ def _last_item_line(block: Block) -> int:
     return items[-1] if len(items) > _LONG_LIST else 0
 
 
-def _blocks(tokens: list[Token]) -> Iterator[Block]:
+def _blocks(tokens: list[Token], text: str) -> Iterator[Block]:
     run: list[Token] = []
     for token in tokens:
         run.append(token)
         if token.level == 0 and token.nesting <= 0 and not token.hidden:
             lines = run[0].map or [0, 0]
+            if is_heavy(run):
+                run = [as_written(run, text)]
             yield Block(tuple(run), lines[0], lines[1])
             run = []
 
