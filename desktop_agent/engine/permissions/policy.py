@@ -126,6 +126,7 @@ def _reason(tool: Tool, preview: Preview) -> str:
     reasons = {
         Access.EXECUTE: "This command is not on the list of those that only look.",
         Access.NETWORK: "It reaches the network.",
+        Access.SERVER: "What a server does with it is not known here.",
     }
     return reasons.get(tool.access, "It changes files.")
 
@@ -160,6 +161,8 @@ def _cannot_write(preview: Preview) -> bool:
 
 
 def _always_asked(preview: Preview, situation: Situation) -> str:
+    if preview.asked:
+        return preview.asked
     if preview.protected:
         return f"It touches {_listed(preview.protected)}, which is asked about in every mode."
     if preview.outside and not (situation.is_machine_sandbox or situation.is_let_out):

@@ -17,7 +17,7 @@ from msgspec import Meta
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.parts.containment import Containment
-from desktop_agent.core.parts.facts import FailedInside
+from desktop_agent.core.parts.facts import FailedInside, InBackground
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.policy import OUTSIDE_RULES, SANDBOX_RULES
 from desktop_agent.engine.permissions.shell import classify
@@ -240,7 +240,8 @@ async def _in_background(run: _Run, jobs: Jobs) -> ToolOutput:
         f"Started {job.id} (pid {job.running.pid}). Read its output, or end it, with "
         f'shell_job(job_id="{job.id}", action="output" or "kill"); it is ended with the session.'
     )
-    return ToolOutput(text, OutputDisplay(f"Runs in the background as {job.id}."))
+    display = OutputDisplay(f"Runs in the background as {job.id}.")
+    return ToolOutput(text, display, facts=InBackground(job.id))
 
 
 async def _in_foreground(run: _Run, jobs: Jobs) -> ToolOutput:
