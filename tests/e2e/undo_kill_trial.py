@@ -110,6 +110,8 @@ class Trial:
 
     def _finished(self, command: list[str]) -> None:
         done = subprocess.run(command, env=self._environment, capture_output=True, check=False)
+        if done.returncode:
+            self._fault(f"a run ended with {done.returncode}: {done.stdout[-300:]!r}")
         self._hear(done.stdout)
 
     def _killed(self, command: list[str], *, is_run: bool = False) -> None:
@@ -130,6 +132,7 @@ class Trial:
         if process.returncode < 0:
             self.tally.kills += 1
             self.tally.found[f"killed {command[3]}"] += 1
+            logging.info("%s kills, %s faults", self.tally.kills, len(self.tally.faults))
 
     def _kill_later(self, process: subprocess.Popen[bytes], is_run: bool) -> None:
         """Kill once the work has begun, a moment later."""
@@ -241,6 +244,8 @@ if __name__ == "__main__":
     chosen = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**6)
     with tempfile.TemporaryDirectory() as directory:
         print(f"seed {chosen}", flush=True)
+        logging.basicConfig(level=logging.INFO, format="%(message)s")
+        logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
         logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
         result = kill_many(Path(directory), int(sys.argv[1]), chosen)
         print(result)
