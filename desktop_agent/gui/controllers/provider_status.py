@@ -8,7 +8,6 @@ from __future__ import annotations
 from PySide6.QtCore import QUrl
 
 from desktop_agent.core.events import Event, NoteDelivered, RetryScheduled, StepEnded, TurnEnded
-from desktop_agent.core.ids import AgentId
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.providers import provider_title
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
@@ -48,14 +47,11 @@ class ProviderStatus(Controller):
         else:
             self._show(self.tr("No model chosen yet"), "circle", "subtle")
 
-    def _is_answered_there(self, agent_id: AgentId) -> bool:
-        return self._known.model_of(agent_id) == self._model
-
     def _apply(self, event: Event) -> None:
-        followed = NoteDelivered | StepEnded | RetryScheduled | TurnEnded
-        if not isinstance(event, followed) or self._model[0] in ("", DEMO_MODEL):
+        if not isinstance(event, NoteDelivered | StepEnded | RetryScheduled | TurnEnded):
             return
-        if not self._is_answered_there(event.agent_id):
+        is_there = self._known.model_of(event.agent_id) == self._model
+        if not is_there or self._model[0] in ("", DEMO_MODEL):
             return
         if isinstance(event, NoteDelivered | StepEnded):
             self._say(self.tr("{place} · {model} · connected"), "circle-check", "ok")
