@@ -54,7 +54,7 @@ class ProviderStatus(Controller):
         if not is_there or self._model[0] in ("", DEMO_MODEL):
             return
         if isinstance(event, NoteDelivered | StepEnded):
-            self._say(self.tr("{place} · {model} · connected"), "circle-check", "ok")
+            self._say("{place} · {model}", "circle-check", "ok", self.tr("Connected"))
         elif isinstance(event, RetryScheduled):
             self._say(self.tr("{place} · trying again · {model}"), "refresh-cw", "warn")
         elif event.fault and event.fault.kind != "storage":
@@ -67,12 +67,14 @@ class ProviderStatus(Controller):
             text = texts.get(event.fault.kind, self.tr("{place} · last request failed · {model}"))
             self._say(text, "circle-x", "err")
 
-    def _say(self, text: str, icon: str, token: str) -> None:
+    def _say(self, text: str, icon: str, token: str, state: str = "") -> None:
         name, api_base = self._model
-        self._show(text.format(place=_place(name, api_base), model=own_name(name)), icon, token)
+        self._show(
+            text.format(place=_place(name, api_base), model=own_name(name)), icon, token, state
+        )
 
-    def _show(self, text: str, icon: str, token: str) -> None:
-        self._frame.sidebar.set_connection(text, icon, token)
+    def _show(self, text: str, icon: str, token: str, state: str = "") -> None:
+        self._frame.sidebar.set_connection(text, icon, token, state)
 
 
 def _place(model: str, api_base: str) -> str:

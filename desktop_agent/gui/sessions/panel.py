@@ -334,7 +334,6 @@ class SessionDelegate(RenamingDelegate):
                 pen.text(inner.adjusted(-2, 6, 0, 0), row.title, "subtle", font)
             else:
                 pen.ground()
-                pen.cursor()
                 self._paint_session(pen, inner, row)
 
     def _paint_session(self, pen: RowPainter, inner: QRect, row: SessionRow) -> None:

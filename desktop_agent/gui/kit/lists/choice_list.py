@@ -15,11 +15,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.widgets import named
 
 
-class ChoiceList(QListView):
+class ChoiceList(KeyboardFocus, QListView):
     """A list that is chosen from by mouse or keyboard.
 
     Signals:
