@@ -25,6 +25,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
 from desktop_agent.gui.controllers.changes import ChangesController
+from desktop_agent.gui.controllers.context_meter import ContextController
 from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
@@ -34,7 +35,7 @@ from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
 from desktop_agent.gui.controllers.skills import SkillsController
 from desktop_agent.gui.controllers.transcript import TranscriptController
-from desktop_agent.gui.controllers.transcript_pages import SessionPages, is_untouched
+from desktop_agent.gui.controllers.transcript_pages import SessionPages
 from desktop_agent.gui.controllers.welcome import WelcomeController
 from desktop_agent.gui.frame.focus import focus_neighbour
 from desktop_agent.gui.frame.layout import WindowFrame
@@ -90,6 +91,7 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
+        ContextController(parts)
         ProviderStatus(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)
@@ -207,7 +209,7 @@ class MainWindow(QMainWindow):
         frame.notices.remove("retry")
         frame.notices.remove("drop")
         frame.sidebar.sessions.set_current(page.info.id)
-        if is_untouched(page.info) and not page.events:
+        if page.info.is_untouched and not page.events:
             self._empty.set_folder(page.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
             # Not on the first prompt: what is typed now is meant for the message box.
@@ -285,7 +287,7 @@ class MainWindow(QMainWindow):
         """
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
             _press(self.focusWidget())
-        elif event.key() == Qt.Key.Key_F2 and self.flow.info is not None:
+        elif event.key() == Qt.Key.Key_F2 and self.known.info is not None:
             self.frame.header.begin_rename()
         elif event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)

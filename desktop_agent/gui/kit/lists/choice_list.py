@@ -26,6 +26,7 @@ class ChoiceList(KeyboardFocus, QListView):
     Signals:
         chosen(QModelIndex): a click or Enter
         delete_pressed(QModelIndex): Del
+        turned(QModelIndex, bool): Right and Left, which open and close a group
         left: the mouse left the list
         typed(str): a character, where the list `passes_text` on instead of going by it
     """
@@ -34,6 +35,7 @@ class ChoiceList(KeyboardFocus, QListView):
 
     chosen = Signal(QModelIndex)
     delete_pressed = Signal(QModelIndex)
+    turned = Signal(QModelIndex, bool)
     left = Signal()
     typed = Signal(str)
 
@@ -54,6 +56,9 @@ class ChoiceList(KeyboardFocus, QListView):
             self.delete_pressed.emit(index)
         elif self.passes_text and _is_text(event):
             self.typed.emit(event.text())
+        elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right) and index.isValid():
+            is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            self.turned.emit(index, (event.key() == Qt.Key.Key_Right) is not is_mirrored)
         else:
             super().keyPressEvent(event)
 
