@@ -202,15 +202,7 @@ class SessionPanel(QWidget):
         delegate.closeEditor.connect(self._show_rows, Qt.ConnectionType.QueuedConnection)
         self.list.setItemDelegate(delegate)
         self.list.setAccessibleName(self.tr("Sessions"))
-        self.list.chosen.connect(self._choose)
-        # After a click its keys are for the session: F2, Del. What is typed is a message.
-        self.list.clicked.connect(lambda: self.list.setFocus())
-        self.list.passes_text = True
-        self.list.typed.connect(self.typed)
-        self.list.turned.connect(self._turn)
-        self.list.delete_pressed.connect(self._delete_index)
-        self.list.left.connect(self._show_rows)
-        self.list.customContextMenuRequested.connect(self._show_menu_at)
+        self._connect_list()
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.list)
         self._pages.addWidget(self._empty_page())
@@ -223,6 +215,17 @@ class SessionPanel(QWidget):
         edge = theme.space("s")
         undo = row(edge, self._undo, edge, spacing=0)
         self.setLayout(column(search, self._pages, undo, spacing=theme.space("xs"), stretch=1))
+
+    def _connect_list(self) -> None:
+        self.list.chosen.connect(self._choose)
+        # After a click its keys are for the session: F2, Del. What is typed is a message.
+        self.list.clicked.connect(lambda: self.list.setFocus())
+        self.list.passes_text = True
+        self.list.typed.connect(self.typed)
+        self.list.turned.connect(self._turn)
+        self.list.delete_pressed.connect(self._delete_index)
+        self.list.left.connect(self._show_rows)
+        self.list.customContextMenuRequested.connect(self._show_menu_at)
 
     def _empty_page(self) -> QWidget:
         page = QWidget(self)
