@@ -24,16 +24,19 @@ from desktop_agent.core.events import (
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
+from desktop_agent.gui.controllers.branches import BranchController
 from desktop_agent.gui.controllers.changes import ChangesController
 from desktop_agent.gui.controllers.context_meter import ContextController
 from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
+from desktop_agent.gui.controllers.servers import ServersController
 from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
 from desktop_agent.gui.controllers.skills import SkillsController
+from desktop_agent.gui.controllers.terminals import TerminalsController
 from desktop_agent.gui.controllers.transcript import TranscriptController
 from desktop_agent.gui.controllers.transcript_pages import SessionPages
 from desktop_agent.gui.controllers.welcome import WelcomeController
@@ -61,6 +64,8 @@ class MainWindow(QMainWindow):
 
     painted = Signal()
     closed = Signal()
+    _placed: Workspace | None = None
+    _branch = ""
 
     def __init__(
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
@@ -68,8 +73,6 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._theme, self._bridge = theme, bridge
         self._is_quitting = self._was_painted = False
-        self._placed: Workspace | None = None
-        self._branch = ""
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)
@@ -91,13 +94,15 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
-        ContextController(parts)
-        ProviderStatus(parts)
+        for more in (ProviderStatus, ContextController, TerminalsController):
+            more(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
         self.changes = ChangesController(parts, self.full)
-        self.attention = Attention(theme, self)
+        self.branches = BranchController(parts, self.changes)
+        self.servers = ServersController(parts, self.full, self.skills.trust)
+        self.attention = Attention(theme, self, self.known)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._begin(settings)
         self._connect()
@@ -127,7 +132,7 @@ class MainWindow(QMainWindow):
         self.queries.failed.connect(partial(self._put_notice, "query"))
         self.changes.changed.connect(self.side.show_state)
         self.side.undo_requested.connect(self.changes.undo_agent)
-        self.attention.opened.connect(self.come_back)
+        self.attention.opened.connect(self._come_back_to)
         self.attention.quit_requested.connect(self.quit_now)
         self.popups.folder_found.connect(self._offer_folder)
         self.first_run.browse_requested.connect(self.popups.browse)
@@ -182,6 +187,8 @@ class MainWindow(QMainWindow):
         keys.undo_all.triggered.connect(self.changes.undo_all)
         keys.skills.triggered.connect(lambda: self.skills.open())
         keys.add_skill.triggered.connect(lambda: self.skills.library.add())
+        keys.servers.triggered.connect(lambda: self.servers.open())
+        keys.add_server.triggered.connect(self.servers.add)
         keys.trust.triggered.connect(self.skills.trust.look)
         keys.task.triggered.connect(self.side.add_task)
 
@@ -340,6 +347,7 @@ class MainWindow(QMainWindow):
         """See what changed on disk, and what ended, when the user comes back."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.attention.come_back()
             self._look_at_folder()
             self._show_place()
             self.flow.mark_read()
@@ -349,6 +357,12 @@ class MainWindow(QMainWindow):
         if not self._was_painted:
             self._was_painted = True
             QTimer.singleShot(0, self.painted.emit)
+
+    def _come_back_to(self, session_id: str) -> None:
+        self.come_back()
+        if session_id in self.known.sessions:
+            self.full.leave()
+            self.flow.choose_session(session_id)
 
     def come_back(self, folder: str = "") -> None:
         """Come to the front, with the folder of a second start of the app."""
