@@ -113,8 +113,8 @@ RULES = (
     Rule("shell", "rm", "everywhere", is_deny=True, created_at=NOW - 9_000),
 )
 PROBE = (
-    "probe sa_2 · explore · running · 9 tools · last: read deliver.py\n"
-    "read src/webhooks/deliver.py\ngrep retry_with_backoff\nread src/retry.py"
+    "Running · 9 tool calls so far\nNow: reading src/webhooks/deliver.py\n"
+    "- searching for “retry_with_backoff”\n- reading src/retry.py"
 )
 PATCH = """--- a/src/retry.py
 +++ b/src/retry.py

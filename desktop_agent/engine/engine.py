@@ -400,7 +400,7 @@ class Engine(
 
     async def probe(self, agent_id: AgentId) -> str:
         """Return how an agent stands, from its record; no model is asked."""
-        return self._steering.standing(self._agent(agent_id))
+        return self._steering.standing_for_person(self._agent(agent_id))
 
     async def result_of(self, agent_id: AgentId) -> str:
         """Return the whole text that a subagent ended with."""

@@ -45,7 +45,7 @@ def test_the_demos_tasks_appear_run_wait_go_on_and_get_done(
     app = start_app(folder, settings, DESKTOP_AGENT_DEMO_PACE="slow")
     me = Person(app)
     me.say("Look around")
-    assert app.ask("row", "Write OVERVIEW.md, blocked, blocked by")
+    assert app.ask("row", "Write OVERVIEW.md, waiting, waits for")
     assert app.ask("row", ", in progress")
     # Nothing blocks it any more; it runs until its file may be written.
     assert app.ask("row", "Write OVERVIEW.md, in progress")

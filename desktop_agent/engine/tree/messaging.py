@@ -42,6 +42,13 @@ _WAITS_FOR_PERSON: dict[AgentStatus, str] = {
 }
 
 
+_STATUS_TEXTS = {
+    "waiting_approval": "Waiting for your approval",
+    "waiting_answer": "Waiting for an answer",
+    "waiting_children": "Waiting for its subagents",
+}
+
+
 class Steering:
     """What agents and the user say to each other; ownership is decided at the call."""
 
@@ -148,6 +155,18 @@ class Steering:
         role = agent.spec.role if agent.spec is not None else "main"
         head = f"{role} · {status} · {meter.tools_run} tools · last: {last}"
         return "\n".join([head, *(f"- {activity}" for activity in activities)])
+
+    def standing_for_person(self, agent: Agent) -> str:
+        """Return the same in words for people."""
+        status, doing = self.agents.status(agent)
+        count = agent.meter.tools_run
+        calls = "1 tool call" if count == 1 else f"{count or 'no'} tool calls"
+        state = _STATUS_TEXTS.get(status, status.capitalize())
+        lines = [f"{state} · {calls} so far"]
+        if doing:
+            lines.append(f"Now: {' '.join(doing.split())}")
+        before = [" ".join(activity.split()) for activity in agent.meter.activities]
+        return "\n".join([*lines, *(f"- {activity}" for activity in before)])
 
     async def ask_aside(self, agent: Agent, question: str) -> str:
         """Ask an agent's model about its work, for the person, over a copy of its history."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.links import open_link
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -18,6 +21,9 @@ from desktop_agent.gui.kit.widgets import (
     column,
     row,
 )
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.transcript.view.markdown_text import MarkdownText
 
 _QUOTE_HIGH = 150
 _LONGEST = 34
@@ -108,7 +114,11 @@ class ProbeQuote(QFrame):
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self._area = FittedArea(self._text, _QUOTE_HIGH, self)
+        # What was asked beside the work is answered in Markdown; made when there is an answer.
+        self._answer: MarkdownText | None = None
+        content = QWidget(self)
+        self._texts = column(self._text, within=content)
+        self._area = FittedArea(content, _QUOTE_HIGH, self)
         self._area.setAccessibleName(self.tr("Answer to the probe"))
         top = row(self._spinner, self._icon, self._head, close, spacing=6, stretch=2)
         self.setLayout(column(top, self._area, spacing=2, edges=(10, 4, 4, 8)))
@@ -125,10 +135,25 @@ class ProbeQuote(QFrame):
         self._spinner.setVisible(is_waiting)
         self._icon.setVisible(not is_waiting)
         self._area.setVisible(not is_waiting)
-        self._text.setText(text)
+        self._text.setVisible(not question)
+        self._text.setText("" if question else text)
+        if question and text:
+            self._show_answer(text)
+        if self._answer is not None:
+            self._answer.setVisible(bool(question))
         self.setAccessibleName(f"{self._head.text()}: {text}")
         self.setVisible(bool(question or text))
         self._area.fit()
+
+    def _show_answer(self, text: str) -> None:
+        if self._answer is None:
+            from desktop_agent.gui.transcript.view.markdown_text import MarkdownText
+
+            self._answer = MarkdownText(self._theme, self.tr("Answer"), self)
+            self._answer.ground = "sunken"
+            self._answer.link_agreed.connect(open_link)
+            self._texts.addWidget(self._answer)
+        self._answer.set_markdown(text)
 
     def _set_font(self) -> None:
         self._text.setFont(self._theme.font("small"))

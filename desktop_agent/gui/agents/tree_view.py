@@ -35,9 +35,11 @@ from PySide6.QtWidgets import (
 from desktop_agent.gui.agents.actions import AgentActions
 from desktop_agent.gui.agents.delegate import AgentDelegate, RowLook
 from desktop_agent.gui.agents.rows import AgentRow
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import Index
 from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import restyle
 
 _INDENT = 18
 # The rest is scrolled.
@@ -56,7 +58,7 @@ def changed_roles(before: AgentRow, after: AgentRow) -> Sequence[int]:
     return _DETAIL if is_same else (*_DETAIL, _NAME)
 
 
-class AgentTreeView(QTreeView):
+class AgentTreeView(KeyboardFocus, QTreeView):
     """Keys and buttons of a row go through `actions_of_row`.
 
     Signals:
@@ -208,6 +210,13 @@ class AgentTreeView(QTreeView):
         self._pointer = None
         self.rows.pointed = ""
         self.viewport().update()
+
+    def set_by_keys(self, *, is_by_keys: bool) -> None:
+        """Ring the whole tree: its rows are drawn in parts."""
+        if is_by_keys != self.is_by_keys:
+            self.is_by_keys = is_by_keys
+            self.setProperty("by_keys", is_by_keys)
+            restyle(self)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """A press on a button leaves the selection alone."""

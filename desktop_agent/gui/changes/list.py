@@ -8,12 +8,13 @@ from PySide6.QtWidgets import QListView, QMenu, QWidget
 
 from desktop_agent.gui.changes.delegate import ChangeDelegate
 from desktop_agent.gui.changes.rows import ChangeRow
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
 
 
-class ChangeList(QListView):
+class ChangeList(KeyboardFocus, QListView):
     """Signals:
     pointed(ChangeRow | None): the one shown in detail
     undo_requested(ChangeRow), open_requested(ChangeRow), talk_requested(ChangeRow)

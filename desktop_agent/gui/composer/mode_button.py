@@ -39,7 +39,7 @@ class ModeButton(MenuButton):
         group = QActionGroup(self)
         self._actions: dict[Mode, QAction] = {}
         for mode, (title, explained) in self._texts().items():
-            action = self._menu.addAction(f"{title}\t{explained}")
+            action = self._menu.addAction(f"{title} – {explained}")
             action.setCheckable(True)
             action.setObjectName(f"mode_{mode}")
             action.triggered.connect(partial(self._choose, mode))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from PySide6.QtCore import QUrl
 
 from desktop_agent.core.events import Event, NoteDelivered, RetryScheduled, StepEnded, TurnEnded
-from desktop_agent.core.ids import AgentId
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.providers import provider_title
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
@@ -48,16 +47,14 @@ class ProviderStatus(Controller):
         else:
             self._show(self.tr("No model chosen yet"), "circle", "subtle")
 
-    def _is_answered_there(self, agent_id: AgentId) -> bool:
-        return self._known.model_of(agent_id) == self._model
-
     def _apply(self, event: Event) -> None:
         if not isinstance(event, NoteDelivered | StepEnded | RetryScheduled | TurnEnded):
             return
-        if self._model[0] in ("", DEMO_MODEL) or not self._is_answered_there(event.agent_id):
+        is_there = self._known.model_of(event.agent_id) == self._model
+        if not is_there or self._model[0] in ("", DEMO_MODEL):
             return
         if isinstance(event, NoteDelivered | StepEnded):
-            self._say(self.tr("{place} · {model} · connected"), "circle-check", "ok")
+            self._say("{place} · {model}", "circle-check", "ok", self.tr("Connected"))
         elif isinstance(event, RetryScheduled):
             self._say(self.tr("{place} · trying again · {model}"), "refresh-cw", "warn")
         elif event.fault and event.fault.kind != "storage":
@@ -70,12 +67,14 @@ class ProviderStatus(Controller):
             text = texts.get(event.fault.kind, self.tr("{place} · last request failed · {model}"))
             self._say(text, "circle-x", "err")
 
-    def _say(self, text: str, icon: str, token: str) -> None:
+    def _say(self, text: str, icon: str, token: str, state: str = "") -> None:
         name, api_base = self._model
-        self._show(text.format(place=_place(name, api_base), model=own_name(name)), icon, token)
+        self._show(
+            text.format(place=_place(name, api_base), model=own_name(name)), icon, token, state
+        )
 
-    def _show(self, text: str, icon: str, token: str) -> None:
-        self._frame.sidebar.set_connection(text, icon, token)
+    def _show(self, text: str, icon: str, token: str, state: str = "") -> None:
+        self._frame.sidebar.set_connection(text, icon, token, state)
 
 
 def _place(model: str, api_base: str) -> str:

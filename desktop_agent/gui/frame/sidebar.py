@@ -33,6 +33,7 @@ class Sidebar(QFrame):
         self.new_session.setObjectName("newSession")
         self.sessions = SessionPanel(theme, self)
         self._state_icon = IconLabel(theme, "circle", "subtle", 14, self)
+        self._state_icon.setObjectName("connectionState")
         self._state = ElidedLabel("", role="subtle", parent=self, name="connection")
         self.settings = IconButton(theme, "settings", self.tr("Settings"), self)
         self.settings.setObjectName("openSettings")
@@ -52,8 +53,10 @@ class Sidebar(QFrame):
         theme.changed.connect(self._resize)
         self._resize()
 
-    def set_connection(self, text: str, icon: str, token: str) -> None:
-        """Say which model answers, and whether it can."""
+    def set_connection(self, text: str, icon: str, token: str, state: str = "") -> None:
+        """Say which model answers, and whether it can; `state` is what the icon means."""
+        self._state_icon.setAccessibleName(state)
+        self._state_icon.setToolTip(state)
         self._state.set_text(text)
         self._state_icon.set_icon(icon, token)
 

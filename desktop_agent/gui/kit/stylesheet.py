@@ -140,7 +140,7 @@ QTextBrowser, QListView, QTreeView, QScrollArea { background: transparent; borde
   padding: 0; outline: none; }
 QTextBrowser:focus { border: none; padding: 0; }
 QListView, QTreeView { border: 2px solid transparent; border-radius: 6px; }
-QListView:focus, QTreeView:focus { border: 2px solid $accent; }
+QTreeView[by_keys="true"]:focus { border: 2px solid $accent; }
 QListView::item, QTreeView::item { border-radius: 6px; padding: 4px 8px; color: $fg; }
 QListView::item:hover, QTreeView::item:hover { background: $hover; }
 QListView::item:selected, QTreeView::item:selected { background: $active; color: $fg; }

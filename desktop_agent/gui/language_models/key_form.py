@@ -42,7 +42,8 @@ class KeyForm(QWidget):
         super().__init__(parent)
         self._asks_place = asks_place
         self.setObjectName("keyForm")
-        self._has_keyring = True
+        # None while this computer is being asked: nothing is promised then.
+        self._has_keyring: bool | None = None
         self._is_provider_picked = False
         self._make_fields()
         self.setFocusProxy(self._key)
@@ -67,7 +68,8 @@ class KeyForm(QWidget):
         layout.addWidget(self.line)
         layout.addWidget(self._in_file, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addLayout(places)
-        self.set_places(has_keyring=True, keeps_in_file=False)
+        self._in_file.hide()
+        self._show_place()
         self._show_provider()
 
     def _make_fields(self) -> None:
@@ -83,11 +85,11 @@ class KeyForm(QWidget):
         self._provider.activated.connect(self._on_provider_picked)
         self._provider.currentIndexChanged.connect(self._show_provider)
 
-    def set_places(self, *, has_keyring: bool, keeps_in_file: bool) -> None:
+    def set_places(self, *, has_keyring: bool | None, keeps_in_file: bool) -> None:
         """Know where keys can be kept on this computer, and what the user chose before."""
         self._has_keyring = has_keyring
-        self._in_file.setVisible(self._asks_place and not has_keyring)
-        self._in_file.setChecked(keeps_in_file and not has_keyring)
+        self._in_file.setVisible(self._asks_place and has_keyring is False)
+        self._in_file.setChecked(keeps_in_file and has_keyring is False)
         self._show_place()
 
     def select_provider(self, name: str) -> None:
@@ -116,7 +118,7 @@ class KeyForm(QWidget):
     def place(self) -> Place:
         if self._in_file.isChecked():
             return "file"
-        return "keyring" if self._has_keyring else "session"
+        return "session" if self._has_keyring is False else "keyring"
 
     def _check(self) -> None:
         provider, key = self._provider.currentData(), self._key.text().strip()
@@ -178,6 +180,7 @@ class KeyForm(QWidget):
         QDesktopServices.openUrl(QUrl(self._key_page()))
 
     def _show_place(self) -> None:
+        self._where.setVisible(self._has_keyring is not None)
         self._where.setText(
             {
                 "keyring": self.tr("Kept in this computer's keyring."),

@@ -63,10 +63,10 @@ class SessionPanel(QWidget):
         deleted(session_id): only after the time for *Undo* has passed
         searched(text): search all messages, and call `set_matches`
         hit_chosen(SearchHit): one of those messages
+        typed(str): a character of a message, typed while the list had the focus
         pinned(session_id, bool), archived(session_id, bool)
         restored(session_id), erased(session_id), emptied: of the recently deleted ones
         grouping_changed(bool): by folder, or by day
-        typed(str): a character of a message, typed while the list had the focus
     """
 
     session_chosen = Signal(str)
@@ -76,13 +76,13 @@ class SessionPanel(QWidget):
     deleted = Signal(str)
     searched = Signal(str)
     hit_chosen = Signal(object)
+    typed = Signal(str)
     pinned = Signal(str, bool)
     archived = Signal(str, bool)
     restored = Signal(str)
     erased = Signal(str)
     emptied = Signal()
     grouping_changed = Signal(bool)
-    typed = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -39,7 +39,7 @@ class ModelsPage(SettingsPage):
         super().__init__(settings, parent)
         self._theme = theme
         self._models: tuple[ModelInfo, ...] = ()
-        self._has_keyring = True
+        self._has_keyring: bool | None = None
         self._picker: ModelPicker | None = None
         self._picks_for_subagents = False
         model = self._make_choices()
@@ -177,7 +177,7 @@ class ModelsPage(SettingsPage):
         self._default.setAccessibleName(words.format(name=name or self.tr("none")))
 
     def _show_places(self) -> None:
-        self._places.setVisible(not self._has_keyring)
+        self._places.setVisible(self._has_keyring is False)
         keeps = self._settings.keep_keys_in_file
         self.key_form.set_places(has_keyring=self._has_keyring, keeps_in_file=keeps)
 

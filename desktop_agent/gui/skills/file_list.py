@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.skills import SkillFile
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.safe_text import plain_tip, terminal_text, with_marks
@@ -32,7 +33,7 @@ _READ_LIMIT = 256 * 1024
 _ROWS = 8
 
 
-class SkillFileList(QListView):
+class SkillFileList(KeyboardFocus, QListView):
     """As high as its files, up to eight; then it scrolls.
 
     Signals:

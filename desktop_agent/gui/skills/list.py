@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListView, QMenu, QWidget
 
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.skills.delegate import SkillDelegate
@@ -32,7 +33,7 @@ class SkillRequests(QObject):
     remove_requested = Signal(object)
 
 
-class SkillList(QListView):
+class SkillList(KeyboardFocus, QListView):
     """The skills of a tab; a row changes when the next snapshot says so.
 
     Signals:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.safe_text import plain_tip
@@ -122,7 +123,7 @@ class SkillsSection(QWidget):
         self.opened.emit(index.data(ROW_ROLE).directory)
 
 
-class _ShortList(QListView):
+class _ShortList(KeyboardFocus, QListView):
     """Enter chooses."""
 
     chosen = Signal(QModelIndex)

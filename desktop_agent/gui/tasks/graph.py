@@ -20,7 +20,7 @@ from desktop_agent.gui.tasks.delegate import owner_name
 from desktop_agent.gui.tasks.graph_items import ArrowItem, NodeItem, node_size
 from desktop_agent.gui.tasks.graph_layout import Edge, Layout, lay_out
 from desktop_agent.gui.tasks.menu import fill_task_menu
-from desktop_agent.gui.tasks.rows import state_of
+from desktop_agent.gui.tasks.rows import NOBODY, Halted, state_of
 
 _SMALLEST, _LARGEST = 0.15, 2.0
 # Below this scale text is hard to read: a part of the graph is shown at the other scale.
@@ -50,6 +50,7 @@ class TaskGraph(QGraphicsView):
         self._theme = theme
         self._tasks: tuple[Task, ...] = ()
         self._is_live = False
+        self._halted = NOBODY
         self._plan = GraphPlan(Layout({}, {}, 0, 0.0), node_size(theme), is_down=False)
         self._edges: frozenset[Edge] = frozenset()
         self._nodes: dict[int, NodeItem] = {}
@@ -73,10 +74,10 @@ class TaskGraph(QGraphicsView):
         theme.pulse.ticked.connect(self._turn_spinners)
         self._restyle()
 
-    def set_tasks(self, tasks: Sequence[Task], *, is_live: bool) -> None:
+    def set_tasks(self, tasks: Sequence[Task], *, is_live: bool, halted: Halted = NOBODY) -> None:
         """Show these tasks; places change only when tasks or edges do."""
         self._tasks = tuple(tasks)
-        self._is_live = is_live
+        self._is_live, self._halted = is_live, halted
         edges = frozenset((b, task.id) for task in tasks for b in task.blocked_by)
         if edges != self._edges or self._nodes.keys() != {task.id for task in tasks}:
             if self._nodes and len(tasks) > _MANY:
@@ -89,7 +90,7 @@ class TaskGraph(QGraphicsView):
         for task in self._tasks:
             node = self._nodes.get(task.id)
             if node is not None:
-                node.show_task(task, state_of(task, is_live=self._is_live))
+                node.show_task(task, state_of(task, is_live=self._is_live, halted=self._halted))
         self.setAccessibleDescription(self._described())
 
     def select(self, task_id: int) -> None:
@@ -111,7 +112,7 @@ class TaskGraph(QGraphicsView):
             self.scene().removeItem(self._nodes.pop(number))
         for task in self._tasks:
             if task.id not in self._nodes:
-                state = state_of(task, is_live=self._is_live)
+                state = state_of(task, is_live=self._is_live, halted=self._halted)
                 node = self._nodes[task.id] = NodeItem(self._theme, card, task, state)
                 self.scene().addItem(node)
         for edge in self._arrows.keys() - self._edges:

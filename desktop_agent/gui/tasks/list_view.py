@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from desktop_agent.core.tasks import TaskEdit
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import single_timer
@@ -25,7 +26,7 @@ from desktop_agent.gui.tasks.delegate import TaskDelegate
 from desktop_agent.gui.tasks.rows import TaskRow
 
 
-class TaskListView(QListView):
+class TaskListView(KeyboardFocus, QListView):
     """The list of tasks; its delegate renames in place.
 
     Signals:

@@ -39,7 +39,7 @@ from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name, task_tip
 from desktop_agent.gui.tasks.graph import TaskGraph
 from desktop_agent.gui.tasks.list_view import TaskListView, row_flags
 from desktop_agent.gui.tasks.menu import fill_task_menu
-from desktop_agent.gui.tasks.rows import RowBuilder, TaskRow
+from desktop_agent.gui.tasks.rows import NOBODY, RowBuilder, TaskRow, halted_tasks
 
 UNDO_MS = 8000
 
@@ -64,6 +64,7 @@ class TaskPanel(QWidget):
         self._theme = theme
         self.tasks: tuple[Task, ...] = ()
         self.is_live = False
+        self.halted = NOBODY
         self._is_unfolded = False
         self._notes = AgentNotes()
         self._deleted: tuple[Task, int] | None = None
@@ -81,9 +82,12 @@ class TaskPanel(QWidget):
         info, tasks = state.agent(state.shown), state.tasks(state.shown)
         is_live = info is not None and info.is_working
         self._notes = state.notes(state.shown)
+        before = (self.is_live, self.halted)
+        if changed & (Facet.SHOWN | Facet.AGENTS):
+            self.halted = halted_tasks(state.agents, state.shown)
         if changed & Facet.SHOWN:
             self._open(tasks, is_live=is_live)
-        elif tasks is not self.tasks or is_live != self.is_live:
+        elif tasks is not self.tasks or (is_live, self.halted) != before:
             self.is_live = is_live
             self._show(tasks)
         if changed & (Facet.SHOWN | Facet.NOTES):
@@ -134,7 +138,12 @@ class TaskPanel(QWidget):
             self._bar.setAccessibleName(said)
 
     def _rows(self) -> tuple[TaskRow, ...]:
-        return self._builder.rows(self.tasks, is_live=self.is_live, is_unfolded=self._is_unfolded)
+        return self._builder.rows(
+            self.tasks,
+            is_live=self.is_live,
+            is_unfolded=self._is_unfolded,
+            halted=self.halted,
+        )
 
     def _show_rows(self) -> None:
         self._model.set_rows(self._rows())
@@ -293,7 +302,7 @@ class TaskPanel(QWidget):
             "skipped": self.tr("skipped"),
             "running": self.tr("in progress"),
             "stalled": self.tr("stalled"),
-            "blocked": self.tr("blocked"),
+            "blocked": self.tr("waiting"),
             "pending": self.tr("pending"),
         }
         parts = [clean(one.task.subject), names[one.state]]
@@ -302,7 +311,7 @@ class TaskPanel(QWidget):
         if one.task.open_blockers:
             blockers = map(self._builder.task, one.task.open_blockers)
             waits = ", ".join(task.subject for task in blockers if task is not None)
-            parts.append(self.tr("blocked by {names}").format(names=waits))
+            parts.append(self.tr("waits for {names}").format(names=waits))
         elif one.detail:
             parts.append(one.detail)
         return ", ".join(parts)
@@ -316,7 +325,7 @@ class TaskPanel(QWidget):
                 self.list.update(index)
 
     def _hold_pulse(self) -> None:
-        turns = self.is_live and self._builder.active
+        turns = self.is_live and self._builder.active - self.halted.keys()
         pulse = self._theme.pulse
         (pulse.hold if turns and self.isVisible() else pulse.release)(self)
 
@@ -389,7 +398,7 @@ class SidePanel(QFrame):
         if self._large is not None and self._large.isVisible():
             graphs.append(self._large)
         for graph in graphs:
-            graph.set_tasks(self.tasks.tasks, is_live=self.tasks.is_live)
+            graph.set_tasks(self.tasks.tasks, is_live=self.tasks.is_live, halted=self.tasks.halted)
 
     def _open_window(self) -> None:
         if self._large is None:

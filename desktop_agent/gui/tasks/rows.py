@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress, filterfalse
 from operator import attrgetter, is_not
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
 from PySide6.QtCore import QCoreApplication
 
+from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.diffs.ordering import same_ends
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task
 
 RowState = Literal["done", "skipped", "running", "stalled", "blocked", "pending"]
 
 # With more than this many done, they fold into one line.
 FOLD_ABOVE = 8
+# Of tasks whose subagent does nothing now: its name and its status.
+Halted = Mapping[int, tuple[str, AgentStatus]]
+NOBODY: Halted = MappingProxyType({})
 
 _ID = attrgetter("id")
 
@@ -49,16 +55,20 @@ class RowBuilder:
         self.done: set[int] = set()
         self.active: set[int] = set()
         self._is_live = False
+        self._halted = NOBODY
         self._fold = TaskRow(None)
 
     def task(self, number: int) -> Task | None:
         return self._tasks.get(number)
 
     def rows(
-        self, tasks: Sequence[Task], *, is_live: bool, is_unfolded: bool
+        self, tasks: Sequence[Task], *, is_live: bool, is_unfolded: bool, halted: Halted = NOBODY
     ) -> tuple[TaskRow, ...]:
         """Return the rows; `is_live` tells that the agent runs, so that a spinner is true."""
         changed = self._follow(tasks)
+        if halted != self._halted:
+            changed |= (halted.keys() | self._halted.keys()) & self.active
+            self._halted = halted
         if is_live != self._is_live:
             self._is_live = is_live
             changed |= self.active
@@ -111,31 +121,58 @@ class RowBuilder:
 
     def _row(self, task: Task) -> TaskRow:
         blocker = self._tasks.get(task.open_blockers[0]) if task.open_blockers else None
-        state = state_of(task, is_live=self._is_live)
-        detail = _detail(task, state, blocker.subject if blocker else "")
+        state = state_of(task, is_live=self._is_live, halted=self._halted)
+        halted = self._halted.get(task.id) if is_halted(task, self._halted) else None
+        detail = _detail(task, state, blocker.subject if blocker else "", halted)
         return TaskRow(task, state, detail, key=task.id)
 
 
-def _detail(task: Task, state: RowState, blocker: str) -> str:
+def halted_tasks(agents: Iterable[AgentInfo], parent: AgentId | None) -> Halted:
+    """Return the tasks of an agent whose last subagent has ended or is paused."""
+    last = {one.task_id: one for one in agents if one.parent_id == parent and one.task_id}
+    still = (one for one in last.values() if one.is_ended or one.status == "paused")
+    return {one.task_id: (one.name, one.status) for one in still}
+
+
+def is_halted(task: Task, halted: Halted) -> bool:
+    """Whether its subagent does nothing, and nobody else has taken the task."""
+    return task.id in halted and task.owner == halted[task.id][0]
+
+
+def _halted_text(name: str, status: AgentStatus) -> str:
+    texts = {
+        "completed": _tr("{name} has finished"),
+        "failed": _tr("{name} failed"),
+        "over_budget": _tr("{name} used up its budget"),
+        "paused": _tr("{name} is paused"),
+    }
+    return texts.get(status, _tr("{name} was stopped")).format(name=name)
+
+
+def _detail(
+    task: Task, state: RowState, blocker: str, halted: tuple[str, AgentStatus] | None
+) -> str:
     if state == "running":
         return task.active_form
+    if state == "stalled" and halted is not None:
+        return _halted_text(*halted)
     if state == "stalled":
         return _tr("Stalled: the agent is not running")
     if state == "skipped":
         return _tr("Skipped by you")
     if state == "blocked":
         more = len(task.open_blockers) - 1
-        text = _tr("Blocked by {name}").format(name=blocker)
+        text = _tr("Waits for {name}").format(name=blocker)
         return f"{text} +{more}" if more else text
     return ""
 
 
-def state_of(task: Task, *, is_live: bool) -> RowState:
+def state_of(task: Task, *, is_live: bool, halted: Halted) -> RowState:
     """Return how a task is shown: a spinner turns only while its agent really runs."""
     if task.status == "completed":
         return "skipped" if task.metadata_json != "{}" and task.metadata.get("skipped") else "done"
     if task.status == "in_progress":
-        return "running" if is_live else "stalled"
+        return "running" if is_live and not is_halted(task, halted) else "stalled"
     return "blocked" if task.open_blockers else "pending"
 
 

@@ -294,7 +294,7 @@ class MainWindow(QMainWindow):
         """
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
             _press(self.focusWidget())
-        elif event.key() == Qt.Key.Key_F2 and self.flow.info is not None:
+        elif event.key() == Qt.Key.Key_F2 and self.known.info is not None:
             self.frame.header.begin_rename()
         elif event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)

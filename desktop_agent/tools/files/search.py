@@ -54,8 +54,12 @@ class GrepArguments(Arguments, frozen=True):
     offset: Annotated[int, Meta(ge=0, description="How many results to skip.")] = 0
 
 
+_EVERYTHING = ("*", "**", "**/*")
+
+
 def _describe_glob(raw: Mapping[str, Any]) -> str:
-    return f"finding {raw['pattern']}"
+    pattern = str(raw["pattern"])
+    return "listing files" if pattern in _EVERYTHING else f"finding {pattern}"
 
 
 def _describe_grep(raw: Mapping[str, Any]) -> str:

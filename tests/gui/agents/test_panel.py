@@ -8,8 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QMenu, QPushButton
+from PySide6.QtGui import QAccessible, QAction
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QTextBrowser,
+)
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget, Spent
 from desktop_agent.core.events import (
@@ -786,6 +793,28 @@ def test_a_question_aside_waits_for_its_answer(panel, qtbot) -> None:
     panel.set_probe_result(ONE, "Two files.")
     assert panel.strip.quote.findChild(Spinner).isHidden()
     assert label(panel, "probeHead").text() == "Aside: what is left?"
+
+
+def test_an_answer_in_markdown_is_read_as_text_and_not_as_marks(panel, qtbot) -> None:
+    follow(panel, opened(agent(ONE, "a")))
+    panel.select(ONE)
+    button(panel, "steer-aside").click()
+    qtbot.keyClicks(panel.strip.input.field, "what is left?")
+    qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
+    panel.set_probe_result(ONE, "**Two** files:\n\n- `one.py`\n- two.py")
+    shown = panel.strip.quote.findChild(QTextBrowser, "markdownText")
+    heard = QAccessible.queryAccessibleInterface(shown).textInterface()
+    words = heard.text(0, heard.characterCount())
+    assert "Two files:" in words
+    assert "one.py" in words
+    assert "*" not in words
+    assert "`" not in words
+    # A probe's lines are what an agent called its work: shown to the letter.
+    button(panel, "probeClose").click()
+    button(panel, "steer-probe").click()
+    panel.set_probe_result(ONE, "Running\n- finding **/*")
+    assert label(panel, "probeText").text() == "Running\n- finding **/*"
+    assert not shown.isVisible()
 
 
 # -- the breadcrumb ------------------------------------------------------------------------

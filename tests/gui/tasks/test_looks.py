@@ -137,7 +137,7 @@ def test_a_screen_reader_is_told_subject_state_owner_and_what_blocks(panel: Task
     assert names(panel) == [
         "Build, in progress, owner tester, Building",
         "Plan, completed",
-        "Ship, blocked, owner me, blocked by Build, Sign",
+        "Ship, waiting, owner me, waits for Build, Sign",
         "Sign, pending",
         "Skip it, skipped, Skipped by you",
     ]
@@ -147,7 +147,7 @@ def test_a_screen_reader_is_told_subject_state_owner_and_what_blocks(panel: Task
 
 def test_a_screen_reader_is_told_of_a_change_at_once(panel: TaskPanel) -> None:
     follow(panel, opened(task(1, subject="Build"), task(2, blocked_by=(1,), open_blockers=(1,))))
-    assert names(panel)[1] == "task 2, blocked, blocked by Build"
+    assert names(panel)[1] == "task 2, waiting, waits for Build"
     done = task(1, subject="Build", status="completed")
     follow(panel, ListChanged(AGENT, 2, (done, task(2, blocked_by=(1,)))))
     assert names(panel) == ["Build, completed", "task 2, pending"]

@@ -109,6 +109,51 @@ def test_no_spinner_turns_for_an_agent_that_has_ended_or_is_paused(
     assert states(panel) == ["stalled"]
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("completed", "Research has finished"),
+        ("failed", "Research failed"),
+        ("stopped", "Research was stopped"),
+        ("over_budget", "Research used up its budget"),
+        ("paused", "Research is paused"),
+    ],
+)
+def test_the_task_of_a_subagent_turns_no_spinner_when_that_one_does_nothing(
+    qtbot, theme: Theme, status: AgentStatus, said: str
+) -> None:
+    side = SidePanel(theme)
+    qtbot.addWidget(side)
+    side.show()
+    main = AgentInfo(AGENT, SESSION, "Main", status="waiting_children")
+    child = AgentInfo(
+        AgentId("sa_1"), SESSION, "Research", status="running", parent_id=AGENT, task_id=1
+    )
+    given_away = task(1, status="in_progress", owner="Research", active_form="Researching")
+    follow(side, opened(given_away, task(2), is_live=True))
+    follow(side, AgentsChanged(SESSION, (main, child)))
+    panel = side.tasks
+    assert states(panel) == ["running", "pending"]
+    assert theme.pulse.is_running
+    ended = msgspec.structs.replace(child, status=status)
+    follow(side, AgentsChanged(SESSION, (main, ended)))
+    assert states(panel) == ["stalled", "pending"]
+    assert not theme.pulse.is_running
+    heard = index_of(panel, 1).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert heard == f"task 1, stalled, owner Research, {said}"
+    show_graph(side)
+    assert nodes(side.graph)[1].state == "stalled"
+    # Another one takes it on, or the main agent does it itself: it goes on.
+    again = msgspec.structs.replace(child, id=AgentId("sa_2"))
+    follow(side, AgentsChanged(SESSION, (main, ended, again)))
+    assert states(panel)[0] == "running"
+    follow(side, AgentsChanged(SESSION, (main, ended)))
+    mine = msgspec.structs.replace(given_away, owner="main")
+    follow(side, ListChanged(AGENT, 2, (mine, task(2))))
+    assert states(panel)[0] == "running"
+    assert nodes(side.graph)[1].state == "running"
+
+
 def test_completing_a_blocker_repaints_what_it_blocked(panel: TaskPanel, qtbot) -> None:
     follow(panel, opened(task(1), task(2, blocked_by=(1,), open_blockers=(1,))))
     assert states(panel) == ["pending", "blocked"]
@@ -123,7 +168,7 @@ def test_a_renamed_blocker_is_renamed_where_it_blocks(panel: TaskPanel) -> None:
     blocked = task(2, blocked_by=(1,), open_blockers=(1,))
     follow(panel, opened(task(1, blocks=(2,)), blocked))
     follow(panel, ListChanged(AGENT, 2, (task(1, subject="new name", blocks=(2,)), blocked)))
-    assert panel.list.model().rows()[1].detail == "Blocked by new name"
+    assert panel.list.model().rows()[1].detail == "Waits for new name"
 
 
 def test_another_agents_list_is_not_shown(panel: TaskPanel) -> None:
@@ -143,7 +188,7 @@ def test_the_screen_reader_says_subject_state_owner_and_blockers(panel: TaskPane
     )
     role = Qt.ItemDataRole.AccessibleTextRole
     assert index_of(panel, 1).data(role) == "Build, in progress, owner tester"
-    assert index_of(panel, 2).data(role) == "Ship, blocked, blocked by Build"
+    assert index_of(panel, 2).data(role) == "Ship, waiting, waits for Build"
     assert panel.findChild(QWidget, "taskProgress").accessibleName() == "0 of 2 tasks completed"
 
 

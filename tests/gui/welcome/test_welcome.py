@@ -186,6 +186,12 @@ def test_an_answer_that_comes_without_a_question_keeps_nothing(qtbot, welcome):
         welcome.models.key_form.set_result(None)
 
 
+def test_nothing_is_said_of_a_keyring_before_it_is_known_that_there_is_one(welcome):
+    assert "keyring" not in words_in(welcome)
+    welcome.models.key_form.set_places(has_keyring=True, keeps_in_file=False)
+    assert "Kept in this computer's keyring" in words_in(welcome)
+
+
 def test_without_a_keyring_the_page_says_how_long_a_key_is_kept(qtbot, welcome):
     welcome.models.key_form.set_places(has_keyring=False, keeps_in_file=False)
     assert "kept until you quit" in words_in(welcome)

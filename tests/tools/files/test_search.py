@@ -313,6 +313,8 @@ async def test_no_search_escapes_a_race(bench: Bench, monkeypatch: pytest.Monkey
 def test_what_they_do_is_said_in_words() -> None:
     said = [tool.describe({"pattern": "x"}) for tool in (glob, grep) if tool.describe]
     assert said == ["finding x", "searching for “x”"]
+    assert glob.describe is not None
+    assert glob.describe({"pattern": "**/*"}) == "listing files"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux")

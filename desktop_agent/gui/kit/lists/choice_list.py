@@ -15,11 +15,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.widgets import named
 
 
-class ChoiceList(QListView):
+class ChoiceList(KeyboardFocus, QListView):
     """A list that is chosen from by mouse or keyboard.
 
     Signals:
@@ -53,11 +54,11 @@ class ChoiceList(QListView):
             self.chosen.emit(index)
         elif event.key() == Qt.Key.Key_Delete and index.isValid():
             self.delete_pressed.emit(index)
+        elif self.passes_text and _is_text(event):
+            self.typed.emit(event.text())
         elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right) and index.isValid():
             is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
             self.turned.emit(index, (event.key() == Qt.Key.Key_Right) is not is_mirrored)
-        elif self.passes_text and _is_text(event):
-            self.typed.emit(event.text())
         else:
             super().keyPressEvent(event)
 

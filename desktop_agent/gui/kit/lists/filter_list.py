@@ -7,6 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListView, QWidget
 
 from desktop_agent.gui.kit.lists.filter_delegate import FilterDelegate, PickRow
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
@@ -15,7 +16,7 @@ from desktop_agent.gui.kit.theme import Theme
 _KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 
 
-class FilterList(QListView):
+class FilterList(KeyboardFocus, QListView):
     """The rows that match a filter.
 
     Signals:

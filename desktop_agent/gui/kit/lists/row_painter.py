@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.safe_text import clean, utf16_length
 from desktop_agent.gui.kit.theme import Theme
@@ -38,7 +39,9 @@ class RowPainter:
         self._direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
         state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
         self.is_selected = bool(state & QStyle.StateFlag.State_Selected)
-        self._has_cursor = bool(state & QStyle.StateFlag.State_HasFocus)
+        view = option.widget  # pyright: ignore[reportAttributeAccessIssue]
+        is_by_keys = view.is_by_keys if isinstance(view, KeyboardFocus) else True
+        self._has_cursor = is_by_keys and bool(state & QStyle.StateFlag.State_HasFocus)
         self._is_hovered = bool(state & QStyle.StateFlag.State_MouseOver)
         # `subtle` has too little contrast on a selected row.
         self.faint = "muted" if self.is_selected else "subtle"
@@ -58,14 +61,16 @@ class RowPainter:
         return placed(self._direction, self.rect, box)
 
     def ground(self, inset: int = 2) -> None:
-        """Mark the selected row, and the one under the mouse."""
+        """Mark the selected row, the one under the mouse, and the one that keys are for."""
         if self.is_selected or self._is_hovered:
             token = "active" if self.is_selected else "hover"
             self._round(QRectF(self.rect).adjusted(inset, 1, -inset, -1), 6, token)
+        self.cursor(inset)
 
     def cursor(self, inset: int = 2) -> None:
-        """Mark the row that keys are for, where that may be another than the selected one."""
+        """Mark the row that keys are for, once, while the keyboard is used."""
         if self._has_cursor:
+            self._has_cursor = False
             box = QRectF(self.rect).adjusted(inset + 1, 2, -inset - 1, -2)
             self.painter.setPen(QPen(self._theme.color("accent"), 1.5))
             self.painter.setBrush(Qt.BrushStyle.NoBrush)

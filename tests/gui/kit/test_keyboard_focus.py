@@ -1,0 +1,78 @@
+"""A ring says where keys go while the keyboard is used, around the row; a click shows none."""
+
+import pytest
+from PySide6.QtCore import QStringListModel, Qt
+from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QVBoxLayout, QWidget
+
+from desktop_agent.gui.kit.lists.choice_list import ChoiceList
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
+
+
+class _Rows(QStyledItemDelegate):
+    def __init__(self, theme, parent):
+        super().__init__(parent)
+        self._theme = theme
+
+    def paint(self, painter, option, index):
+        with RowPainter(self._theme, painter, option) as pen:
+            pen.ground()
+
+
+@pytest.fixture
+def shown(qtbot, theme):
+    """A list of two rows behind a field, in which the focus is at first."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(200, 160)
+    field, rows = QLineEdit(window), ChoiceList("rows", window)
+    rows.setModel(QStringListModel(["one", "two"], rows))
+    rows.setItemDelegate(_Rows(theme, rows))
+    rows.setMouseTracking(False)
+    layout = QVBoxLayout(window)
+    layout.addWidget(field)
+    layout.addWidget(rows)
+    with qtbot.waitExposed(window):
+        window.show()
+    window.activateWindow()
+    field.setFocus()
+    qtbot.waitFocus(field)
+    rows.window_kept = window
+    return field, rows
+
+
+def has_ring(theme, rows, number):
+    """Whether the accent's colour stands at the edge of a row, and nowhere around the list."""
+    image = rows.grab().toImage()
+    accent = theme.color("accent")
+
+    def is_accent(x, y):
+        here = image.pixelColor(x, y)
+        return abs(here.red() - accent.red()) + abs(here.green() - accent.green()) < 90
+
+    assert not any(is_accent(0, y) for y in range(image.height()))
+    box = rows.visualRect(rows.model().index(number, 0))
+    middle = box.center() + rows.viewport().pos()
+    return any(is_accent(x, middle.y()) for x in range(9))
+
+
+def test_tab_into_a_list_rings_the_row_that_keys_are_for(shown, qtbot, theme):
+    field, rows = shown
+    assert not has_ring(theme, rows, 0)
+    qtbot.keyClick(field, Qt.Key.Key_Tab)
+    qtbot.waitFocus(rows)
+    assert rows.currentIndex().row() == 0
+    assert has_ring(theme, rows, 0)
+    qtbot.keyClick(rows, Qt.Key.Key_Down)
+    assert has_ring(theme, rows, 1)
+    assert not has_ring(theme, rows, 0)
+
+
+def test_a_click_on_a_row_shows_no_ring_until_a_key_is_pressed(shown, qtbot, theme):
+    _, rows = shown
+    at = rows.visualRect(rows.model().index(1, 0)).center()
+    qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    rows.clearSelection()
+    assert rows.hasFocus()
+    assert not has_ring(theme, rows, 1)
+    qtbot.keyClick(rows, Qt.Key.Key_Up)
+    assert has_ring(theme, rows, 0)
