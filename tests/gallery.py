@@ -34,6 +34,7 @@ from tests.bench.stage import pause
 from tests.gallery_changes import show_changes
 from tests.gallery_context import show_context
 from tests.gallery_sandbox import show_sandbox
+from tests.gallery_sessions import show_sessions
 from tests.gallery_skills import show_skills
 from tests.helpers.windows import bridge_of, part, side_panel
 
@@ -272,6 +273,7 @@ async def _changes(gallery: Gallery) -> None:
 PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
+    "sessions": show_sessions,
     "settings": _settings,
     "team": _team,
     "many": _many,

@@ -52,7 +52,7 @@ from desktop_agent.engine.context.windows import Windows
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
-from desktop_agent.engine.sessions.change_commands import ChangeCommands
+from desktop_agent.engine.sessions.commands import SessionCommands
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions, title_from
 from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
@@ -63,7 +63,7 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, JobCommands):
+class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, JobCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when they
@@ -107,8 +107,8 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Jo
         )
         with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
         self._context = ContextServices(model, windows, *with_tools)
-        given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
-        self._sessions, self._permits = Sessions(*given), self._dispatch.permits
+        of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
+        self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
 
     def _new_tree(self) -> Agents:
@@ -205,12 +205,6 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Jo
         if title.strip():
             with self._refusing("rename_session", "The title was not changed"):
                 self._sessions.session(session_id).update(title=title.strip(), touch=False)
-
-    def delete_session(self, session_id: SessionId) -> None:
-        """Stop a session's agents, then delete all of it."""
-        self._check_thread()
-        self._sessions.delete(session_id)
-        self._approvals.forget_session(session_id)
 
     def mark_read(self, session_id: SessionId) -> None:
         """The person has seen the session's end."""
@@ -448,8 +442,8 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Jo
         self._permits.clear(agent.id)
         self._agents.on_turn_over(agent, reason, fault)
 
-    def _forget_session(self, session_id: SessionId) -> None:
-        super()._forget_session(session_id)
+    def _erase_session(self, session_id: SessionId) -> None:
+        self._approvals.forget_session(session_id)
         self._forget_changes(session_id)
 
     def _current_settings(self) -> Settings:

@@ -70,7 +70,7 @@ class AnswerStream:
                     case Answer():
                         self._accept()
                         answer = item
-        if answer is None or not answer.parts:
+        if answer is None or not _says_something(answer):
             raise ModelError(_empty(answer))
         self._start()
         return answer
@@ -127,17 +127,29 @@ async def fitting_answer(
         request = make()
 
 
+def _says_something(answer: Answer) -> bool:
+    """Whether it has a call or a word: thinking and blank lines are no answer."""
+    return any(
+        isinstance(part, ToolCall) or (isinstance(part, TextPart) and part.text.strip())
+        for part in answer.parts
+    )
+
+
 def _empty(answer: Answer | None) -> Fault:
     if answer is not None and answer.finish == "filtered":
-        return withheld()
+        return withheld(answer.reason)
     if answer is not None and answer.finish == "length":
         return cut_off()
+    if answer is not None and answer.parts:
+        sentence = "The model ended after thinking, without an answer."
+        return Fault("protocol", sentence, "retry", answer.reason)
     return Fault("protocol", "The model sent an empty answer.", "retry")
 
 
-def withheld() -> Fault:
+def withheld(reason: str = "") -> Fault:
     """Return the fault for an answer that the provider's filter kept back."""
-    return Fault("filtered", "The provider's content filter withheld the answer.", "switch_model")
+    sentence = "The provider's content filter withheld the answer"
+    return Fault("filtered", f"{sentence}: {reason}" if reason else f"{sentence}.", "switch_model")
 
 
 def cut_off() -> Fault:
@@ -154,6 +166,6 @@ def is_cut_off(answer: Answer) -> bool:
 def raise_for_finish(answer: Answer) -> None:
     """Raise ModelError for an answer that is not whole; its tool calls are closed by then."""
     if answer.finish == "filtered":
-        raise ModelError(withheld())
+        raise ModelError(withheld(answer.reason))
     if is_cut_off(answer):
         raise ModelError(cut_off())
