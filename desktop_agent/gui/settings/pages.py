@@ -20,7 +20,7 @@ TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 _MOST = 100_000  # that a budget can be set to
 
 
-Control = ChoiceBox | NumberBox | Switch
+Control = ChoiceBox | NumberBox | Switch | InstructionsBox
 
 
 class SettingsPage(QWidget):
