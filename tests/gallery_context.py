@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from desktop_agent.core.commands import JobOutput
 from desktop_agent.core.events import ContextCompacted, SessionsChanged
 from desktop_agent.core.ids import CompactionId, MessageId
 from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.models import ModelCheckup, ModelInfo
 from desktop_agent.core.parts.origins import ContextSummary
 from desktop_agent.core.usage import ContextUse
+from desktop_agent.gui.language_models.checkup_popover import CheckupPopover
+from desktop_agent.gui.transcript.view.terminal import Terminal
 from tests import gallery_story as story
 from tests.helpers.windows import part
 
@@ -70,3 +74,23 @@ async def show_context(gallery: Gallery) -> None:
     await gallery.take("87-compacted")
     part(window, "compactionHeader").click()
     await gallery.take("88-compacted-open")
+    await _checkup(gallery)
+    terminal = Terminal(gallery.theme, "job_1", window)
+    terminal.show()
+    printed = "\n".join(f"  VITE ready in {n} ms" for n in range(300, 330))
+    terminal.show_output(JobOutput("npm run dev", printed, True, None, 92.0))
+    await gallery.take("92-terminal", terminal)
+    terminal.show_output(JobOutput("npm run dev", printed, True, 143, 97.0))
+    await gallery.take("93-terminal-ended", terminal)
+    terminal.close()
+
+
+async def _checkup(gallery: Gallery) -> None:
+    window = gallery.window
+    info = ModelInfo("ollama_chat/qwen3:8b", "qwen3:8b", "ollama", "http://127.0.0.1:11434")
+    popover = CheckupPopover(gallery.theme, info, window)
+    popover.open_below(part(window, "modelButton"), above=True)
+    await gallery.take("89-checkup-busy")
+    popover.show_checkup(ModelCheckup("ollama", 4_096, False, 23.4))
+    await gallery.take("90-checkup")
+    popover.close()

@@ -36,7 +36,7 @@ from desktop_agent.core.ids import (
 )
 from desktop_agent.core.mcp import McpServer, McpState
 from desktop_agent.core.messages import Display
-from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
+from desktop_agent.core.models import KeyInfo, ModelCheckup, ModelInfo, ServerInfo
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sandbox import SandboxContents
 from desktop_agent.core.sessions import SearchFound
@@ -246,6 +246,7 @@ class ModelCatalog(Protocol):
     async def find_servers(self) -> tuple[ServerInfo, ...]: ...
     async def models(self, settings: Settings) -> tuple[ModelInfo, ...]: ...
     async def check(self, model: str, api_base: str, key: str) -> Fault | None: ...
+    async def examine(self, model: str, api_base: str) -> ModelCheckup: ...
 
 
 class UpdateCheck(Protocol):

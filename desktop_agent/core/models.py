@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import Value
 
 ServerKind = Literal["lmstudio", "ollama", "llamacpp", "vllm", "openai"]
@@ -35,6 +36,21 @@ class ServerInfo(Value, frozen=True):
     title: str
     api_base: str
     models: tuple[ModelInfo, ...] = ()
+
+
+class ModelCheckup(Value, frozen=True):
+    """How a model does, found out by real requests and by what its server says of it after them.
+
+    `server` is empty where it is none of this computer's, or none that is known; `context` is as
+    loaded. `has_tools` is None when the answer was cut before a call. `fault` is what kept a
+    request from being answered: then the rest is unknown.
+    """
+
+    server: ServerKind | Literal[""] = ""
+    context: int | None = None
+    has_tools: bool | None = None
+    tokens_per_s: float | None = None
+    fault: Fault | None = None
 
 
 class KeyInfo(Value, frozen=True):

@@ -10,6 +10,9 @@ from desktop_agent.core.messages import Value
 from desktop_agent.core.requests import Limits
 from desktop_agent.core.sandbox import SandboxOptions
 
+# How much of the user's own instructions is given to agents, in characters.
+LONGEST_INSTRUCTIONS = 16_000
+
 Theme = Literal["system", "light", "dark"]
 
 
@@ -36,6 +39,7 @@ class Settings(Value, frozen=True):
     agent's, `subagent_budget` what each subagent gets at most. `subagent_models` are those that a
     subagent may be started on unasked, besides its parent's. `context_window` is how many tokens a
     request may take at most, if less than its model allows; 0 leaves it to the model.
+    `instructions` are the user's own for all work, in every folder.
     """
 
     theme: Theme = "system"
@@ -64,3 +68,4 @@ class Settings(Value, frozen=True):
     favourite_models: tuple[str, ...] = ()
     recent_folders: tuple[str, ...] = ()
     check_updates_weekly: bool = False
+    instructions: str = ""

@@ -19,9 +19,15 @@ from desktop_agent.core import providers
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import new_agent_id, new_message_id
 from desktop_agent.core.messages import Message, TextPart, ToolCall
-from desktop_agent.core.models import DEMO_MODEL, KeyInfo, ModelInfo, ServerInfo
+from desktop_agent.core.models import (
+    DEMO_MODEL,
+    KeyInfo,
+    ModelCheckup,
+    ModelInfo,
+    ServerInfo,
+)
 from desktop_agent.core.providers import Provider
-from desktop_agent.core.requests import Answer, Limits, ModelRequest, StreamItem, ToolSpec
+from desktop_agent.core.requests import Answer, Delta, Limits, ModelRequest, StreamItem, ToolSpec
 from desktop_agent.core.settings import CustomServer, Settings
 
 _log = logging.getLogger(__name__)
@@ -32,6 +38,7 @@ _KEPT_S = 600.0
 # How long a list of models may be held up by one server: the user waits for it.
 _LISTED_S = 6.0
 _PROBE_TOKENS = 256
+_LEAST_MEASURED = 20
 _PROBE_LIMITS = Limits(first_byte_s=60, idle_s=60, retry_total_s=20, max_retries=1)
 
 _PING = ToolSpec(
@@ -164,6 +171,45 @@ class ModelCatalog:
         if result is not None:
             self._probed[model, api_base] = result
         return result
+
+    async def examine(self, model: str, api_base: str) -> ModelCheckup:
+        """Return how a model does: two small requests to it, then what its server says of it.
+
+        In this order: a server that loads a model when it is first asked knows only then with
+        how much context.
+        """
+        has_tools, speed, fault = None, None, None
+        try:
+            has_tools = await self.probe(model, api_base)
+            speed = await self._speed(model, api_base)
+        except ModelError as error:
+            fault = error.fault
+        kind, info = await local_servers.look_up(model, api_base)
+        context = info.context_limit if info is not None else None
+        return ModelCheckup(kind, context, has_tools, speed, fault)
+
+    async def _speed(self, model: str, api_base: str) -> float | None:
+        """Return how many tokens a second come, once they come; None if that can't be told."""
+        if self._host is None:
+            return None
+        request = ModelRequest(
+            new_agent_id(),
+            model,
+            "You are being tested.",
+            (Message(new_message_id(), "user", (TextPart("Write the numbers from 1 to 50."),)),),
+            api_base=api_base,
+            max_output_tokens=_PROBE_TOKENS,
+            limits=_PROBE_LIMITS,
+        )
+        began, tokens = 0.0, 0
+        async for item in self._host.stream(request):
+            if isinstance(item, Delta):
+                began = began or time.monotonic()
+            elif isinstance(item, Answer):
+                tokens = item.usage.output_tokens or 0
+        seconds = time.monotonic() - began
+        # A few tokens that came in one piece tell nothing.
+        return tokens / seconds if began and tokens >= _LEAST_MEASURED and seconds > 0 else None
 
     def guess_provider(self, key: str) -> str:
         """Return the provider that gives out such keys; empty when none is known."""

@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -75,6 +75,30 @@ async def find_servers(addresses: Sequence[Address]) -> tuple[ServerInfo, ...]:
         asked = {address.url: address for address in addresses}
         found = await asyncio.gather(*(_ask(client, address) for address in asked.values()))
     return tuple(server for server in found if server is not None)
+
+
+async def look_up(model: str, api_base: str) -> tuple[ServerKind | Literal[""], ModelInfo | None]:
+    """Return what the server at an address is, and what it says of a model now.
+
+    Nothing of addresses that are not of this computer: their servers are not asked unasked.
+    """
+    if not _is_here(api_base):
+        return "", None
+    url = api_base.rstrip("/").removesuffix("/v1")
+    servers = await find_servers([Address(url, is_native=True)])
+    for server in servers:
+        named = (one for one in server.models if one.name == model)
+        return server.kind, next(named, None)
+    return "", None
+
+
+def _is_here(api_base: str) -> bool:
+    try:
+        name = urlsplit(api_base).hostname or ""
+    except ValueError:
+        return False
+    is_named = name in _LOOPBACK and bool(name)
+    return is_named or re.fullmatch(r"127(\.\d{1,3}){3}", name) is not None
 
 
 async def _ask(client: Any, address: Address) -> ServerInfo | None:

@@ -13,7 +13,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message
 from desktop_agent.core.prose.framing import attribute, escaped
 from desktop_agent.core.requests import ModelRequest, ToolSpec
-from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings import LONGEST_INSTRUCTIONS, Settings
 from desktop_agent.core.tool import Tool
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.catalog import Catalog
@@ -51,7 +51,7 @@ def request_for(
     return ModelRequest(
         agent_id=agent_id,
         model=scope.model,
-        system=prompt.text(scope, spec, tools, catalog),
+        system=prompt.text(scope, spec, tools, catalog, settings.instructions),
         messages=tuple(history),
         tools=tuple(ToolSpec(t.name, t.description, dict(t.schema)) for t in tools.values()),
         api_base=scope.api_base,
@@ -78,8 +78,9 @@ class Prompt:
         spec: AgentSpec | None,
         tool_names: Collection[str],
         catalog: Catalog,
+        own: str = "",
     ) -> str:
-        """Return the prompt for one request."""
+        """Return the prompt for one request; `own` are the person's instructions for all work."""
         workspace = scope.workspace
         others = [f"{_on_one_line(path)} (read)" for path in workspace.readable]
         others += [f"{_on_one_line(path)} (read and write)" for path in workspace.writable]
@@ -100,6 +101,8 @@ class Prompt:
         sections = [text.rstrip(), *contained, *self._extra(spec, tool_names, catalog.roles)]
         if "skill" in tool_names:
             sections.append(f"{self._skills}\n\n{catalog.section}")
+        if own.strip():
+            sections.append(_own(own.strip()))
         return "\n\n".join([*sections, *map(_instructions, catalog.instructions)])
 
     def _extra(
@@ -114,6 +117,16 @@ class Prompt:
             own = [f"# Your role\n\n{role.instructions}"]
         sections = [self._sections[name] for name in wanted]
         return [*own, *sections, *(_more_roles(roles) if "spawn" in tool_names else [])]
+
+
+def _own(text: str) -> str:
+    if len(text) > LONGEST_INSTRUCTIONS:
+        text = f"{text[:LONGEST_INSTRUCTIONS]}\n\n[They go on; only their beginning is given.]"
+    return (
+        "# The person's own instructions\n\n"
+        "They hold for all work, in every folder. What the person writes in a message counts more."
+        f"\n\n<instructions>\n{_INSTRUCTIONS.sub('&lt;', escaped(text))}\n</instructions>"
+    )
 
 
 def _instructions(file: Instructions) -> str:

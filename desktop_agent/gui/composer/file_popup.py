@@ -139,6 +139,7 @@ class SkillPopup(FilePopup):
         found = [_skill_item(one) for one in (*named, *described)][:_SHOWN_SKILLS]
         about = {
             "compact": self.tr("Summarise earlier work; behind it, what must be kept"),
+            "remember": self.tr("Add a line to your instructions, for all your work"),
             "clear": self.tr("Begin context and task list anew; the transcript stays"),
         }
         self.show_items([*found, *(_command_item(one, about[one]) for one in commands)])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _COMPLETION_DELAY_MS = 40
 # What a message may begin with, behind a slash, in place of a skill.
-COMMANDS = ("compact", "clear")
+COMMANDS = ("compact", "clear", "remember")
 
 
 class ComposerInput(QWidget):

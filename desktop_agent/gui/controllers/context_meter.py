@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.events import CompactionUndone, ContextCompacted, Event, StepEnded
@@ -27,7 +26,7 @@ class ContextController(Controller):
         from desktop_agent.gui.composer.context_popover import ContextPopover
 
         self._popover = popover = ContextPopover(self._theme, self._frame.window())
-        popover.compact_requested.connect(partial(self._session.tell, self._engine.compact))
+        popover.compact_requested.connect(self._compact)
         popover.closed.connect(self._forget)
         popover.open_below(self._frame.composer.meter_button, above=True)
         self._ask()

@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 
 from desktop_agent.core.models import ModelInfo
+from desktop_agent.gui.controllers.checkup import open_checkup
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.language_models.text import model_title, own_name
@@ -154,7 +155,11 @@ class PopupController(Controller):
         picker.key_requested.connect(self._settings.open_keys)
         picker.settings_requested.connect(self._settings.open)
         picker.favourites_changed.connect(self._on_favourites_changed)
+        picker.check_requested.connect(self._check_model)
         return picker
+
+    def _check_model(self, model: ModelInfo) -> None:
+        open_checkup(self._theme, self._queries, model, self._frame.composer.model_button)
 
     def _show_models(self, models: tuple[ModelInfo, ...]) -> None:
         self._models = models

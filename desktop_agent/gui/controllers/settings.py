@@ -15,6 +15,7 @@ from desktop_agent.core.events import Event
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
+from desktop_agent.gui.controllers.checkup import open_checkup
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.state.session_state import Facet
 
@@ -69,6 +70,7 @@ class SettingsController(Controller):
         dialog.models.key_entered.connect(self._keep_key)
         dialog.models.key_deleted.connect(self._delete_key)
         dialog.models.models_requested.connect(self._feed)
+        dialog.models.check_requested.connect(partial(open_checkup, self._theme, self._queries))
         for form in (dialog.models.key_form, dialog.models.server_form):
             form.check_requested.connect(partial(self._check, form))
         dialog.rules.rule_deleted.connect(self._delete_rule)

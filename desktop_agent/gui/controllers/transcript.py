@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
+from desktop_agent.core.settings import LONGEST_INSTRUCTIONS
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.search import SearchController
+from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link, open_path
+from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.widgets import single_timer
 
 if TYPE_CHECKING:
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 
 _EARLIER = 200
 _LOOK_MS = 60
+_SHOWN_LINE = 200
 
 
 class TranscriptController(Controller):
@@ -68,8 +73,24 @@ class TranscriptController(Controller):
         engine = self._engine
         if name == "compact":
             self._session.tell(engine.compact, text)
+        elif name == "remember":
+            self._remember(plain(text))
         else:
             self._session.tell(engine.clear_context)
+
+    def _remember(self, line: str) -> None:
+        """Add a line to the user's instructions, and say where it stands."""
+        settings = self._session.settings
+        if not line:
+            words = self.tr("Write behind /remember what agents should keep in mind.")
+        elif len(settings.instructions) + len(line) >= LONGEST_INSTRUCTIONS:
+            words = self.tr("Your instructions are full. Shorten them in Settings, Behaviour.")
+        else:
+            lines = [*filter(None, (settings.instructions.rstrip(),)), f"- {line}"]
+            self._session.apply_settings(replace(settings, instructions="\n".join(lines)))
+            words = self.tr("Remembered: “{line}”. Change it in Settings, Behaviour.")
+            words = words.format(line=line[:_SHOWN_LINE])
+        self._frame.notices.put("remembered", Notice(words, "info"))
 
     def _complete_path(self, prefix: str) -> None:
         """Find the files for what stands behind an `@`."""

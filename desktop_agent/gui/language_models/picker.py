@@ -31,12 +31,14 @@ class ModelPicker(Popover):
         key_requested(provider): for a model without a key
         favourites_changed(tuple[str, ...]): the names of all favourites
         settings_requested: to add a key or a server
+        check_requested(ModelInfo): find out how the model does
     """
 
     chosen = Signal(str, str)
     key_requested = Signal(str)
     favourites_changed = Signal(object)
     settings_requested = Signal()
+    check_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, translate("ModelPicker", "Models"), parent)
@@ -90,12 +92,15 @@ class ModelPicker(Popover):
         words = self.tr("Mark as favourite (Ctrl+D)")
         self._star = IconButton(theme, "star", words, self, size=14, name="favouriteButton")
         self._star.clicked.connect(self._toggle_favourite)
+        words = self.tr("Check this model: context, tools, speed")
+        self._check = IconButton(theme, "gauge", words, self, size=14, name="checkModel")
+        self._check.clicked.connect(self._on_check)
         shortcut = QShortcut(QKeySequence("Ctrl+D"), self)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         shortcut.activated.connect(self._toggle_favourite)
         for part in (self.search, self.list, self._empty, Separator(self)):
             self.body.addWidget(part)
-        self.body.addLayout(row(self._add, None, self._star))
+        self.body.addLayout(row(self._add, None, self._check, self._star))
 
     def _show_rows(self) -> None:
         query = self.search.text().strip()
@@ -110,6 +115,7 @@ class ModelPicker(Popover):
         self._empty.setText(self._empty_text(query))
         self._empty.setVisible(not rows or self._is_loading)
         self._star.setEnabled(bool(rows))
+        self._check.setEnabled(bool(rows))
         # The frame has to know its new height before the popover takes its size.
         self.body.activate()
         self.place()
@@ -179,6 +185,13 @@ class ModelPicker(Popover):
     def _on_add(self) -> None:
         self.close()
         self.settings_requested.emit()
+
+    def _on_check(self) -> None:
+        current = self.list.current
+        if current is not None:
+            model: ModelInfo = current.value
+            self.close()
+            self.check_requested.emit(model)
 
     def _toggle_favourite(self) -> None:
         current = self.list.current

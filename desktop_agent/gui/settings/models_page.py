@@ -29,11 +29,13 @@ class ModelsPage(SettingsPage):
         changed(Settings): one new value
         key_entered(provider, key, where), key_deleted(provider): answered by `set_keys`
         models_requested: answered by `set_models`
+        check_requested(ModelInfo, QWidget): find out how a model does, shown at this widget
     """
 
     key_entered = Signal(str, str, str)
     key_deleted = Signal(str)
     models_requested = Signal()
+    check_requested = Signal(object, object)
 
     def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(settings, parent)
@@ -191,6 +193,7 @@ class ModelsPage(SettingsPage):
             self._picker.favourites_changed.connect(partial(self._on_chosen, "favourite_models"))
             self._picker.key_requested.connect(self.key_form.select_provider)
             self._picker.settings_requested.connect(self.key_form.setFocus)
+            self._picker.check_requested.connect(self._on_check)
         self._picker.set_favourites(self._settings.favourite_models)
         if self._picks_for_subagents:
             self._picker.set_current("")
@@ -200,6 +203,9 @@ class ModelsPage(SettingsPage):
         self._picker.set_loading()
         self.models_requested.emit()
         self._picker.open_at(anchor)
+
+    def _on_check(self, model: ModelInfo) -> None:
+        self.check_requested.emit(model, self._add if self._picks_for_subagents else self._default)
 
     def _on_model_chosen(self, name: str, api_base: str) -> None:
         if self._picks_for_subagents:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column
+from desktop_agent.gui.settings.instructions_group import InstructionsBox, instructions_group
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, SettingGroup, Switch, scrolled
 from desktop_agent.gui.settings.undo_group import UndoGroup
 
@@ -19,7 +20,7 @@ TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 _MOST = 100_000  # that a budget can be set to
 
 
-Control = ChoiceBox | NumberBox | Switch
+Control = ChoiceBox | NumberBox | Switch | InstructionsBox
 
 
 class SettingsPage(QWidget):
@@ -94,7 +95,16 @@ class BehaviourPage(SettingsPage):
         super().__init__(settings, parent)
         self._theme = theme
         self.undo = UndoGroup(theme)
-        groups = (self._agent(), self._keys(), self._subagents(), self._budgets(), self._limits())
+        box = self.bind("instructions", InstructionsBox())
+        own = instructions_group(theme, box)
+        groups = (
+            own,
+            self._agent(),
+            self._keys(),
+            self._subagents(),
+            self._budgets(),
+            self._limits(),
+        )
         self.fill(*groups, self.undo)
 
     def _agent(self) -> SettingGroup:

@@ -57,7 +57,15 @@ def sent(qtbot, composer):
 
 def test_a_slash_at_the_beginning_offers_the_skills_that_can_be_used(composer, qtbot):
     qtbot.keyClicks(text_of(composer), "/")
-    assert offered(composer) == ["review", "invoice", "pdf", "design", "/compact", "/clear"]
+    assert offered(composer) == [
+        "review",
+        "invoice",
+        "pdf",
+        "design",
+        "/compact",
+        "/clear",
+        "/remember",
+    ]
     qtbot.keyClicks(text_of(composer), "inv")
     assert offered(composer)[0] == "invoice"
 
@@ -125,7 +133,7 @@ def test_a_skill_that_is_switched_off_meanwhile_stays_behind_and_says_so(compose
 def test_untrusted_and_vanished_skills_are_not_offered_and_never_sent(composer, qtbot):
     composer.box.set_skills((untrusted("deploy"),))
     qtbot.keyClicks(text_of(composer), "/")
-    assert offered(composer) == ["/compact", "/clear"]
+    assert offered(composer) == ["/compact", "/clear", "/remember"]
     text_of(composer).clear()
     composer.box.add_skill("deploy")
     composer.box.add_skill("gone")

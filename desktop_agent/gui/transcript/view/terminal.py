@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from desktop_agent.core.commands import JobOutput
@@ -57,6 +57,7 @@ class Terminal(QDialog):
         head = row(self._command, self._state, stretch=0)
         foot = row(self._input, self._stop, close, stretch=0)
         column(head, (self._view, 1), foot, spacing=10, edges=(16, 14, 16, 14), within=self)
+        self._has_output = False
         self._clock: QTimer = ticker(self, _EVERY_MS, self.output_wanted.emit)
         self.resize(820, 520)
         self._input.setFocus()
@@ -75,6 +76,10 @@ class Terminal(QDialog):
         cut = self.tr("[Only the end of the output is shown.]")
         text = clean(output.text)
         self._view.set_text(f"{cut}\n{text}" if output.is_cut else text)
+        if text and not self._has_output:
+            # From here on the end stays in view for as long as it is.
+            self._has_output = True
+            self._view.moveCursor(QTextCursor.MoveOperation.End)
         if output.exit_code is None:
             time = elapsed_text(output.seconds)
             self._say(self.tr("Running · {time}").format(time=time))

@@ -1,0 +1,77 @@
+"""What the user wants remembered stands in the settings, and every agent is given it."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPlainTextEdit
+
+from desktop_agent import paths
+from desktop_agent.adapters.config.settings_file import load
+from tests.helpers.patience import HANG_MS as WAIT
+from tests.helpers.providers import LoopbackProvider, Say
+from tests.helpers.windows import part
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    with LoopbackProvider("openai", []) as server:
+        yield server
+
+
+@pytest.fixture
+def window(open_window, provider, project):
+    return open_window(project, model=provider.model, api_base=provider.api_base)
+
+
+def write(qtbot, window, text):
+    window.frame.composer.set_text(text)
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
+
+
+def notice(window):
+    return part(window, "noticeText").text()
+
+
+def field(window):
+    window.settings_window.open()
+    part(window, "settingsDialog").open_page("behaviour")
+    return part(window, "ownInstructions")
+
+
+def test_a_line_to_remember_is_said_shown_kept_and_given_to_the_agent(window, provider, qtbot):
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+    write(qtbot, window, "/remember I use uv, not pip.")
+    qtbot.waitUntil(lambda: notice(window).startswith("Remembered: “I use uv"), timeout=WAIT)
+    write(qtbot, window, "/remember Answer\n in French.")
+    qtbot.waitUntil(lambda: "in French" in notice(window), timeout=WAIT)
+    box = field(window)
+    assert isinstance(box, QPlainTextEdit)
+    assert box.accessibleName() == "Your instructions"
+    assert box.toPlainText() == "- I use uv, not pip.\n- Answer in French."
+    part(window, "settingsDialog").close()
+
+    def is_saved():
+        kept = load(paths.config_dir() / "settings.json")
+        return kept.instructions == "- I use uv, not pip.\n- Answer in French."
+
+    qtbot.waitUntil(is_saved, timeout=WAIT)
+    provider.push(Say("Oui."))
+    write(qtbot, window, "Ready?")
+    qtbot.waitUntil(lambda: bool(provider.requests), timeout=WAIT)
+    assert "- I use uv, not pip." in str(provider.requests[0].body)
+
+
+def test_what_is_edited_in_the_settings_counts(window, qtbot):
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+    box = field(window)
+    box.setPlainText("Be brief.")
+    part(window, "settingsDialog").close()
+    qtbot.waitUntil(lambda: window.flow.settings.instructions == "Be brief.", timeout=WAIT)
+
+
+def test_without_a_line_it_says_what_is_missing(window, qtbot):
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+    write(qtbot, window, "/remember ")
+    said = "Write behind /remember what agents should keep in mind."
+    qtbot.waitUntil(lambda: notice(window) == said, timeout=WAIT)
+    assert window.flow.settings.instructions == ""
