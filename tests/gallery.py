@@ -33,6 +33,7 @@ from tests import gallery_story as story
 from tests.bench.stage import pause
 from tests.gallery_changes import show_changes
 from tests.gallery_sandbox import show_sandbox
+from tests.gallery_servers import show_servers
 from tests.gallery_skills import show_skills
 from tests.helpers.windows import bridge_of, part, side_panel
 
@@ -268,6 +269,10 @@ async def _changes(gallery: Gallery) -> None:
     await show_changes(gallery)
 
 
+async def _servers(gallery: Gallery) -> None:
+    await show_servers(gallery, story.empty())
+
+
 PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
@@ -275,6 +280,7 @@ PARTS: dict[str, Callable] = {
     "team": _team,
     "many": _many,
     "skills": _skills,
+    "servers": _servers,
     "sandbox": show_sandbox,
     "changes": _changes,
 }

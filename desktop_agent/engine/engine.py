@@ -63,6 +63,8 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
     are needed first. `spill_dir`, this process's alone, keeps by session what results leave out.
     """
 
+    _getting_ready: asyncio.Task[None] | None = None
+
     def __init__(
         self,
         *,
@@ -75,17 +77,15 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
         environment: Environment | None = None,
     ) -> None:
         around = environment or Environment()
-        # The host knows of prices, and keeps histories; a model that is scripted has none.
+        # A scripted model has no host, which knows of prices and keeps histories.
         self._model, self._model_host = model, model if isinstance(model, ModelHost) else None
         self._store, self._settings, self._new_jobs = store, settings, around.new_jobs
         self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
         self._prompt, self._toolbox, self._thread = Prompt(self._is_contained), Toolbox(tools), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
-        windows = Windows(around.describe_model, self._current_settings)
-        self._getting_ready: asyncio.Task[None] | None = None
-        # Each part is given those before it; what needs a later one calls a method of this class.
-        self._agents = self._new_tree()
-        self._budget_guard = BudgetGuard(self._agents, self._is_priced)
+        # Each part is given those before it, and a method of this class for a later one.
+        self._agents = agents = self._new_tree()
+        self._budget_guard = BudgetGuard(agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
         confinement = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
@@ -99,8 +99,9 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
             confinement=confinement,
             kept=self._kept,
         )
-        with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
-        self._context = ContextServices(model, windows, *with_tools)
+        windows = Windows(around.describe_model, self._current_settings)
+        with_tools = (windows, outputs, self._toolbox, self._questions.is_open, self._forget)
+        self._context = ContextServices(model, *with_tools)
         given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
         self._sessions, self._permits = Sessions(*given), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
