@@ -77,7 +77,6 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
         environment: Environment | None = None,
     ) -> None:
         around = environment or Environment()
-        # A scripted model has no host, which knows of prices and keeps histories.
         self._model, self._model_host = model, model if isinstance(model, ModelHost) else None
         self._store, self._settings, self._new_jobs = store, settings, around.new_jobs
         self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
@@ -88,7 +87,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
         self._budget_guard = BudgetGuard(agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
-        confinement = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
+        held = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
@@ -96,16 +95,16 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
             report_failure=self._emit,
             outputs=outputs,
             steering=self._steering,
-            confinement=confinement,
+            confinement=held,
             kept=self._kept,
         )
         windows = Windows(around.describe_model, self._current_settings)
-        with_tools = (windows, outputs, self._toolbox, self._questions.is_open, self._forget)
-        self._context = ContextServices(model, *with_tools)
-        given = (store, emit, outputs, self._agents, self._new_agent, self._forget_session)
+        with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
+        self._context = ContextServices(model, windows, *with_tools)
+        given = (store, emit, outputs, agents, self._new_agent, self._forget_session)
         self._sessions, self._permits = Sessions(*given), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
-        self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, confinement, emit)
+        self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, emit)
 
     def _new_tree(self) -> Agents:
         return Agents(
@@ -429,7 +428,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
     # -- inside --------------------------------------------------------------------------
 
     def _forget(self, agent_id: AgentId) -> None:
-        if self._model_host is not None:
+        if self._model_host is not None:  # a scripted model has none
             self._model_host.forget(agent_id)
 
     async def _is_priced(self, model: str) -> bool:
