@@ -32,8 +32,10 @@ from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
 from tests.gallery_changes import show_changes
+from tests.gallery_context import show_context
 from tests.gallery_sandbox import show_sandbox
 from tests.gallery_servers import show_servers
+from tests.gallery_sessions import show_sessions
 from tests.gallery_skills import show_skills
 from tests.helpers.windows import bridge_of, part, side_panel
 
@@ -276,6 +278,7 @@ async def _servers(gallery: Gallery) -> None:
 PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
+    "sessions": show_sessions,
     "settings": _settings,
     "team": _team,
     "many": _many,
@@ -283,6 +286,7 @@ PARTS: dict[str, Callable] = {
     "servers": _servers,
     "sandbox": show_sandbox,
     "changes": _changes,
+    "context": show_context,
 }
 
 

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import subprocess
-from collections.abc import Callable
-
-_EXIT_LIMIT_S = 2.0
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 
 class ChildProcess:
-    """`pipe` is our end; the program ends when it is closed.
+    """Starts the program at once; raises OSError when that is impossible.
 
-    `start` is given the number of the other end, which is inheritable; what it raises is raised.
+    `pipe` is our end; the program is given the number of the other one as an argument, before
+    `words`, and ends when ours is closed.
     """
+
+    _exit_limit_s = 2.0
 
     def __init__(
         self,
         ends: tuple[socket.socket, socket.socket],
-        start: Callable[[int], subprocess.Popen[bytes]],
+        program: Sequence[str],
+        environment: Mapping[str, str],
+        *words: str,
     ) -> None:
         self.pipe, theirs = ends
         try:
             with theirs:
                 theirs.set_inheritable(True)
-                self._process = start(theirs.fileno())
+                fd = theirs.fileno()
+                self._process = _spawn([*program, str(fd), *words], fd, environment)
         except BaseException:
             self.pipe.close()
             raise
@@ -38,7 +46,38 @@ class ChildProcess:
     async def ended(self) -> None:
         """Wait for the end of the process, which is killed if it takes long."""
         try:
-            await asyncio.to_thread(self._process.wait, _EXIT_LIMIT_S)
+            await asyncio.to_thread(self._process.wait, self._exit_limit_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
             await asyncio.to_thread(self._process.wait)
+
+
+def own_program(option: str, module: str) -> tuple[str, ...]:
+    """Return what starts a program of ours: the frozen app with an option, or a module."""
+    if getattr(sys, "frozen", False):
+        return (sys.executable, option)
+    # -P: a folder that the app was started in must not provide modules.
+    return (sys.executable, "-P", "-m", module)
+
+
+def _spawn(
+    command: Sequence[str], fd: int, environment: Mapping[str, str]
+) -> subprocess.Popen[Any]:
+    if sys.platform == "win32":
+        # A socket's handle is inherited like a file's when it is in the list; the program
+        # opens it by number, as on the other systems.
+        startup = subprocess.STARTUPINFO()
+        startup.lpAttributeList = {"handle_list": [fd]}
+        flags = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
+        more: dict[str, Any] = {"startupinfo": startup, "creationflags": flags}
+    else:
+        more = {"pass_fds": (fd,), "close_fds": True, "start_new_session": True}
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        cwd=Path(sys.executable).anchor or os.sep,
+        **more,
+    )

@@ -40,7 +40,8 @@ class ChangedFile(Value, frozen=True):
 
     `path` is relative to the session's folder where it lies within, else absolute; bytes that are
     no text stand as `\\xNN`. `added` and `removed` count lines, -1 where it is no text or too
-    large. `is_held` tells that it can be put back.
+    large. `is_held` tells that it can be put back. A file that was renamed is `created`, and `was`
+    is its path before, which is not listed by itself.
     """
 
     path: str
@@ -48,6 +49,7 @@ class ChangedFile(Value, frozen=True):
     added: int = 0
     removed: int = 0
     is_held: bool = True
+    was: str = ""
 
 
 class ChangeSet(Value, frozen=True):
@@ -78,8 +80,8 @@ class ChangeSet(Value, frozen=True):
 class UndoScope(Value, frozen=True):
     """What is to be taken back: exactly one field beside `session_id` and `path` is set.
 
-    `path` narrows it to one file. `to_message` is everything since right before that message was
-    sent. With nothing set it is the whole session.
+    `path` narrows it to one file, which `was` at another path if it was renamed. `to_message` is
+    everything since right before that message was sent. With nothing set it is the whole session.
     """
 
     session_id: SessionId
@@ -89,6 +91,7 @@ class UndoScope(Value, frozen=True):
     set_id: str = ""
     to_message: MessageId | None = None
     path: str = ""
+    was: str = ""
 
 
 class PlannedFile(Value, frozen=True):
@@ -118,13 +121,18 @@ class UndoPlan(Value, frozen=True):
 
 
 class UndoReport(Value, frozen=True):
-    """What an undo did, by path. `set_id` is the change set it made, empty if nothing changed."""
+    """What an undo did, by path. `set_id` is the change set it made, empty if nothing changed.
+
+    `made` is that set and `session_id` whose it is.
+    """
 
     set_id: str = ""
     restored: tuple[ChangedFile, ...] = ()
     kept: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    session_id: SessionId | None = None
+    made: ChangeSet | None = None
 
 
 class FileOverview(Value, frozen=True):
@@ -139,10 +147,25 @@ class FileOverview(Value, frozen=True):
     is_changed_since: bool = False
 
 
+class ChangeTotal(Value, frozen=True):
+    """What several sets of a message or of an agent come to, compared with what was before them.
+
+    What one changed and another changed back does not count; -1 lines where they are not known.
+    """
+
+    sets: tuple[str, ...]
+    count: int
+    added: int
+    removed: int
+    message_id: MessageId | None = None
+    agent_id: AgentId | None = None
+
+
 class SessionChanges(Value, frozen=True):
     """All that a session changed: its sets, oldest first, and the files that differ now.
 
-    `undone` are the ids of sets that are taken back at present. `stopped` says why nothing is
+    `undone` are the ids of sets that are taken back at present, `totals` are of the messages and
+    agents of which more than one set stands. `stopped` says why nothing is
     kept any more (a full disk), empty while it is.
     """
 
@@ -150,6 +173,7 @@ class SessionChanges(Value, frozen=True):
     files: tuple[FileOverview, ...] = ()
     undone: tuple[str, ...] = ()
     stopped: str = ""
+    totals: tuple[ChangeTotal, ...] = ()
 
 
 class UndoUsage(Value, frozen=True):

@@ -35,7 +35,7 @@ from desktop_agent.core.messages import Message, PutAside, ToolCall, ToolResult,
 from desktop_agent.core.notes import Note, ReturnReason
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sandbox import SandboxState
-from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.sessions import BranchPoint, SessionInfo
 from desktop_agent.core.skills import FolderTrust, Skill
 from desktop_agent.core.tasks import Task
 from desktop_agent.core.usage import Usage
@@ -299,6 +299,17 @@ class ContextCleared(Value, frozen=True):
     at: float = 0.0
 
 
+class BranchStarted(Value, frozen=True):
+    """The history goes on from right before the message `before`, apart from what followed it.
+
+    What the user wrote and nobody had read by then stays behind on the other branch.
+    """
+
+    agent_id: AgentId
+    before: MessageId
+    at: float = 0.0
+
+
 class BudgetChanged(Value, frozen=True):
     """The user gave the agent another budget."""
 
@@ -334,9 +345,10 @@ class AgentsChanged(Value, frozen=True):
 
 
 class SessionsChanged(Value, frozen=True):
-    """All sessions, newest activity first."""
+    """All sessions, newest activity first; `deleted` are those that can still be restored."""
 
     sessions: tuple[SessionInfo, ...]
+    deleted: tuple[SessionInfo, ...] = ()
 
 
 class SkillsChanged(Value, frozen=True):
@@ -419,6 +431,7 @@ AgentEvent = (
     | ContextCompacted
     | CompactionUndone
     | ContextCleared
+    | BranchStarted
     | FilesChanged
 )
 
@@ -428,7 +441,8 @@ class SessionOpened(Value, frozen=True):
 
     `first_seq` is the number of the oldest event given: more can be asked for while it is
     above 1. The events are reduced into the transcript just as live ones are. `lists` are the
-    agents' task lists, `notes` what subagents have not read yet.
+    agents' task lists, `notes` what subagents have not read yet. `branches` are the places where
+    others branch off; `path` is another number whenever another branch is shown.
     """
 
     info: SessionInfo
@@ -437,6 +451,8 @@ class SessionOpened(Value, frozen=True):
     first_seq: int = 1
     lists: tuple[ListChanged, ...] = ()
     notes: tuple[NoteQueued, ...] = ()
+    branches: tuple[BranchPoint, ...] = ()
+    path: int = 0
 
 
 class AgentOpened(Value, frozen=True):

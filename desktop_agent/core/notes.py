@@ -45,6 +45,11 @@ class Note(Value, frozen=True):
     origin: Origin | None = None
 
 
+def is_written(note: Note) -> bool:
+    """Whether the user typed it; the app tells in their name of edits of the task list."""
+    return note.sender == "user" and note.kind in ("message", "steer")
+
+
 def origin_of(note: Note, parent_id: str | None) -> Origin:
     """Return what a note is to its agent; without a parent that is a session's main agent."""
     if note.origin is not None:

@@ -67,11 +67,15 @@ class Retrying(Value, frozen=True):
 
 
 class Answer(Value, frozen=True):
-    """The whole answer, last of the stream. Tool-call ids are unique within the history."""
+    """The whole answer, last of the stream. Tool-call ids are unique within the history.
+
+    `reason` is what the provider says about an end that is not usual.
+    """
 
     parts: tuple[TextPart | ThinkingPart | ToolCall, ...]
     finish: FinishReason = "stop"
     usage: Usage = Usage()
+    reason: str = ""
 
 
 StreamItem = Accepted | Delta | Retrying | Answer

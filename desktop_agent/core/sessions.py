@@ -5,25 +5,40 @@ from __future__ import annotations
 from typing import Literal
 
 from desktop_agent.core.approvals import Mode
-from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.core.messages import Value
-from desktop_agent.core.usage import Usage
+from desktop_agent.core.usage import Calibration, Usage, WindowSource
 from desktop_agent.core.workspace import Workspace
 
 # `paused`: nothing goes on until the user says so.
 # `interrupted`: the app ended while it ran. `failed`: its last turn ended with an error.
 SessionStatus = Literal["idle", "running", "needs_you", "paused", "failed", "interrupted"]
 
+# How long a deleted session is kept before it is erased.
+KEPT_DELETED_S = 30 * 24 * 3600.0
 
-# Where the size of a context window is known from: the list of models, a provider that refused
-# a request, or the settings.
-WindowSource = Literal["", "known", "learned", "set"]
+
+class BranchPoint(Value, frozen=True):
+    """A place at which a session's history has several branches, as seen from the one shown.
+
+    `message_id` is the message that this one goes on with; None until it is written. `heads` are
+    the branches to switch to, the oldest first, and `place` counts from 0 which is shown. `fork`
+    tells places apart, whichever branch is shown.
+    """
+
+    fork: int
+    message_id: MessageId | None
+    place: int
+    heads: tuple[int, ...]
 
 
 class SessionInfo(Value, frozen=True):
     """A session as the list shows it. `context_tokens` is what the last request took.
 
-    `context_limit` is the window of its model in tokens, and `context_source` who says so.
+    `context_limit` is the window of its model in tokens, and `context_source` who says so;
+    `calibration` is of the model that answered last.
+
+    `deleted_at` is when it went to the recently deleted ones, 0 for one that is not there.
     """
 
     id: SessionId
@@ -41,3 +56,12 @@ class SessionInfo(Value, frozen=True):
     context_limit: int | None = None
     api_base: str = ""
     context_source: WindowSource = ""
+    calibration: Calibration = Calibration()
+    is_pinned: bool = False
+    is_archived: bool = False
+    deleted_at: float = 0.0
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was ever said in it."""
+        return self.status == "idle" and self.updated_at == self.created_at

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from desktop_agent.core.messages import Value
+
+# Where the size of a context window is known from: the list of models, a provider that refused
+# a request, or the settings.
+WindowSource = Literal["", "known", "learned", "set"]
 
 
 def _sum(first: float | None, second: float | None) -> float | None:
@@ -24,6 +30,45 @@ class Usage(Value, frozen=True):
             _whole(_sum(self.cached_tokens, other.cached_tokens)),
             _sum(self.cost, other.cost),
         )
+
+
+class Calibration(Value, frozen=True):
+    """What the counts of a model's provider taught about estimates of its tokens.
+
+    `factor` is what it counts for an estimated token, `lowest` what it counts for one at least: a
+    refusal has shown that it takes more than it tells. Without a model nothing is known yet.
+    """
+
+    model: str = ""
+    api_base: str = ""
+    factor: float = 1.0
+    lowest: float = 0.0
+
+
+class ContextUse(Value, frozen=True):
+    """What the next request of an agent would take of its model's window, in estimated tokens.
+
+    `system` includes the folder's instructions; `skills` are the list of them and the texts that
+    were loaded, `files` those that were attached or read. `input_tokens` is what the provider
+    counted in the last request, `cached_tokens` what of it came from its cache; both are None
+    where it did not say, and before the first request since the app was started.
+    """
+
+    system: int = 0
+    skills: int = 0
+    tools: int = 0
+    messages: int = 0
+    files: int = 0
+    window: int | None = None
+    source: WindowSource = ""
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    can_compact: bool = False
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.system + self.skills + self.tools + self.messages + self.files
 
 
 def _whole(number: float | None) -> int | None:

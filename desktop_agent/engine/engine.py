@@ -45,7 +45,7 @@ from desktop_agent.engine.mcp.commands import McpCommands
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
-from desktop_agent.engine.sessions.change_commands import ChangeCommands
+from desktop_agent.engine.sessions.commands import SessionCommands
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions, title_from
 from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
@@ -56,7 +56,7 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, McpCommands):
+class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, McpCommands):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when they
@@ -82,9 +82,10 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
         self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
         self._prompt, self._toolbox, self._thread = Prompt(self._is_contained), Toolbox(tools), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
-        # Each part is given those before it, and a method of this class for a later one.
-        self._agents = agents = self._new_tree()
-        self._budget_guard = BudgetGuard(agents, self._is_priced)
+        windows = Windows(around.describe_model, self._current_settings)
+        # Each part is given those before it, and methods of this class for later ones.
+        self._agents = self._new_tree()
+        self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
         held = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
@@ -98,11 +99,10 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
             confinement=held,
             kept=self._kept,
         )
-        windows = Windows(around.describe_model, self._current_settings)
         with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
         self._context = ContextServices(model, windows, *with_tools)
-        given = (store, emit, outputs, agents, self._new_agent, self._forget_session)
-        self._sessions, self._permits = Sessions(*given), self._dispatch.permits
+        of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
+        self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
         self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, emit)
 
@@ -201,12 +201,6 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
         if title.strip():
             with self._refusing("rename_session", "The title was not changed"):
                 self._sessions.session(session_id).update(title=title.strip(), touch=False)
-
-    def delete_session(self, session_id: SessionId) -> None:
-        """Stop a session's agents, then delete all of it."""
-        self._check_thread()
-        self._sessions.delete(session_id)
-        self._approvals.forget_session(session_id)
 
     def mark_read(self, session_id: SessionId) -> None:
         """The person has seen the session's end."""
@@ -428,7 +422,7 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
     # -- inside --------------------------------------------------------------------------
 
     def _forget(self, agent_id: AgentId) -> None:
-        if self._model_host is not None:  # a scripted model has none
+        if self._model_host is not None:
             self._model_host.forget(agent_id)
 
     async def _is_priced(self, model: str) -> bool:
@@ -448,8 +442,8 @@ class Engine(SkillCommands, SandboxCommands, ChangeCommands, ContextCommands, Mc
         await self._budget_guard.check(agent)
         await self._mcp_ready(agent.session.info.workspace.root)
 
-    def _forget_session(self, session_id: SessionId) -> None:
-        super()._forget_session(session_id)
+    def _erase_session(self, session_id: SessionId) -> None:
+        self._approvals.forget_session(session_id)
         self._forget_changes(session_id)
 
     def _current_settings(self) -> Settings:

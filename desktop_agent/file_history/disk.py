@@ -7,11 +7,14 @@ there since, and is not followed: behind it there is nothing, and nothing can be
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
+import functools
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Generator, Iterable
+import sys
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from desktop_agent.core.changes import FileState
@@ -26,6 +29,9 @@ _READ = os.O_RDONLY | _FLAGS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOC
 _FOLDER = os.O_RDONLY | _FLAGS | getattr(os, "O_DIRECTORY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
 _ALL = 0o7777
+_RENAME_EXCHANGE = 2
+# Fewer are flushed one by one: that waits for nothing else that was written to the file system.
+MANY = 16
 # Of the folder of a path: missing, a file, or behind a link.
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
@@ -126,37 +132,38 @@ def same(one: FileState, two: FileState) -> bool:
 # -- changing; each raises Changed, or OSError, and then the path is as it was
 
 
-def put_file(
-    path: bytes, expected: FileState, mode: int, content: Callable[[], Iterable[bytes]], token: str
-) -> None:
-    """Put a file with this mode and content where `expected` is."""
+def stage_file(path: bytes, mode: int, content: Iterable[bytes], name: bytes) -> int:
+    """Write a temporary file of this name beside a path; returns its descriptor, still open.
+
+    It is not flushed yet.
+    """
     with place_of(path) as place:
-        temporary = place.beside(temporary_name(token))
+        temporary = place.beside(name)
         descriptor = os.open(temporary, _NEW, 0o600, dir_fd=place.folder)
         try:
-            with _closing(descriptor):
-                for chunk in content():
-                    write_all(descriptor, chunk)
-                _set_owner_and_mode(descriptor, place, mode)
-                os.fsync(descriptor)
-            _require(place, expected)
-            _replace(place, temporary, expected)
-        finally:
+            for chunk in content:
+                write_all(descriptor, chunk)
+            _set_owner_and_mode(descriptor, place, mode)
+        except BaseException:
+            os.close(descriptor)
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=place.folder)
+            raise
+    return descriptor
 
 
-def put_link(path: bytes, expected: FileState, target: bytes, token: str) -> None:
-    """Put a link where `expected` is."""
+def put_staged(path: bytes, expected: FileState, name: bytes) -> None:
+    """Put a temporary file, which is flushed, where `expected` is."""
     with place_of(path) as place:
-        temporary = place.beside(temporary_name(token))
+        _put(place, place.beside(name), expected)
+
+
+def put_link(path: bytes, expected: FileState, target: bytes, name: bytes) -> None:
+    """Put a link where `expected` is; `name` is that of a temporary file."""
+    with place_of(path) as place:
+        temporary = place.beside(name)
         os.symlink(target, temporary, dir_fd=place.folder)
-        try:
-            _require(place, expected)
-            _replace(place, temporary, expected)
-        finally:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary, dir_fd=place.folder)
+        _put(place, temporary, expected)
 
 
 def put_folder(path: bytes, expected: FileState) -> None:
@@ -191,22 +198,74 @@ def set_mode(path: bytes, mode: int) -> None:
         os.close(descriptor)
 
 
-def remove_temporary(path: bytes, token: str) -> None:
-    """Remove what a `put_…` of this path left when its process was killed."""
+def remove_staged(path: bytes, name: bytes) -> None:
+    """Remove a temporary file."""
     with contextlib.suppress(OSError), place_of(path) as place:
-        os.unlink(place.beside(temporary_name(token)), dir_fd=place.folder)
+        os.unlink(place.beside(name), dir_fd=place.folder)
 
 
-def flush_folder(path: bytes) -> None:
-    """Flush the names in the folder of a path to the disk."""
+def remove_temporaries(path: bytes, token: str) -> None:
+    """Remove what was left beside a path when a process that used this token was killed."""
+    beginning = f".{token}.".encode("ascii")
     with contextlib.suppress(OSError), place_of(path) as place:
-        if place.folder is not None:
-            os.fsync(place.folder)
+        parent = place.folder if place.folder is not None else os.path.dirname(path)  # noqa: PTH120
+        for name in map(os.fsencode, os.listdir(parent)):  # noqa: PTH208
+            if name.startswith(beginning):
+                with contextlib.suppress(OSError):
+                    os.unlink(place.beside(name), dir_fd=place.folder)
 
 
-def temporary_name(token: str) -> bytes:
-    """Return the name of the file that is renamed when it is complete."""
-    return f".{token}.tmp".encode("ascii")
+def temporary_name(token: str, number: int) -> bytes:
+    """Return the name of a file that is renamed when it is complete."""
+    return f".{token}.{number}.tmp".encode("ascii")
+
+
+# -- flushing to the disk: many together take about as long as one
+
+
+def flush(descriptors: Sequence[int]) -> list[int]:
+    """Flush open files; returns those for which it failed."""
+    synced: set[int] = set()
+    failed: list[int] = []
+    for descriptor in descriptors:
+        try:
+            _flush(descriptor, synced, is_one_of_many=len(descriptors) > MANY)
+        except OSError:
+            failed.append(descriptor)
+    return failed
+
+
+def flush_folders(paths: Collection[bytes]) -> None:
+    """Flush the names in the folders of these paths; where that fails nothing can be done."""
+    synced: set[int] = set()
+    for path in paths:
+        with contextlib.suppress(OSError), place_of(path) as place:
+            if place.folder is not None:
+                _flush(place.folder, synced, is_one_of_many=len(paths) > MANY)
+
+
+def _flush(descriptor: int, synced: set[int], *, is_one_of_many: bool) -> None:
+    """Flush a file, and with many of them the whole file system it is in; raises OSError."""
+    device = os.fstat(descriptor).st_dev
+    if device in synced:
+        return
+    if is_one_of_many and sync_file_system(descriptor):
+        synced.add(device)
+    else:
+        os.fsync(descriptor)
+
+
+def sync_file_system(descriptor: int) -> bool:
+    """Flush all of the file system that an open file is in; False where it can't be."""
+    call = _syncfs()
+    return call is not None and call(descriptor) == 0
+
+
+@functools.cache
+def _syncfs() -> Callable[[int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    return getattr(ctypes.CDLL(None), "syncfs", None)
 
 
 # -- within
@@ -242,9 +301,26 @@ def _require(place: Place, expected: FileState) -> None:
         raise Changed
 
 
+def _put(place: Place, temporary: bytes, expected: FileState) -> None:
+    try:
+        _require(place, expected)
+        _replace(place, temporary, expected)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=place.folder)
+
+
 def _replace(place: Place, temporary: bytes, expected: FileState) -> None:
     """Give the temporary file its name; where nothing is expected, it replaces nothing."""
     folder = place.folder
+    if expected.kind in {"file", "link"} and exchange(place, temporary):
+        # Written since it was looked at: it goes back where it was.
+        if not same(_state_at(Place(folder, temporary)), expected):
+            exchange(place, temporary)
+            raise Changed
+        return
+    if expected.kind in {"file", "link"}:
+        _require(place, expected)  # the file system can't do that, or it is gone by now
     if expected.kind == "folder":
         os.rmdir(place.name, dir_fd=folder)
     if expected.kind in {"absent", "folder"} and not _IS_WINDOWS:
@@ -259,6 +335,21 @@ def _replace(place: Place, temporary: bytes, expected: FileState) -> None:
             # A file system without hard links: looked at once more, then renamed.
             _require(place, ABSENT)
     os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def exchange(place: Place, temporary: bytes) -> bool:
+    """Have two names in a folder change places in one step; False where that can't be done."""
+    call = _renameat2()
+    if call is None or place.folder is None:
+        return False
+    return call(place.folder, temporary, place.folder, place.name, _RENAME_EXCHANGE) == 0
+
+
+@functools.cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    return getattr(ctypes.CDLL(None), "renameat2", None)
 
 
 def _set_owner_and_mode(descriptor: int, place: Place, mode: int) -> None:

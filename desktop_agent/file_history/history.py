@@ -141,13 +141,16 @@ class History:
         with readable_errors():
             return self._reading.changes(session_id, os.fsencode(root), self._stopped)
 
-    def contents(self, scope: UndoScope) -> tuple[bytes | None, bytes | None]:
+    def contents(
+        self, scope: UndoScope, *, is_since: bool = False
+    ) -> tuple[bytes | None, bytes | None]:
         """Return what was at `scope.path` before the first change of the scope and after the last.
 
-        None stands for nothing there, or a folder. Raises UndoError where it was not kept.
+        With `is_since` what was after the last one, and what is there now. None stands for nothing
+        there, or a folder. Raises UndoError where it was not kept.
         """
         with readable_errors():
-            return self._reading.contents(scope)
+            return self._reading.contents(scope, is_since=is_since)
 
     # -- undo
 

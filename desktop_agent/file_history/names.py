@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 
 # A backslash that would read like an escaped byte is escaped itself.
 _LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
@@ -36,6 +38,28 @@ def parents(path: bytes) -> list[bytes]:
     while (above := os.path.dirname(path)) != path:  # noqa: PTH120 - bytes
         found.append(above)
         path = above
+    return found
+
+
+def renamed(
+    gone: Iterable[tuple[bytes, str]], made: Iterable[tuple[bytes, str]]
+) -> dict[bytes, bytes]:
+    """Return for each new path the one that is gone and held the same: paths with digests.
+
+    Of several with one content those of the same name belong together, else they go in order.
+    """
+    by_digest: dict[str, list[bytes]] = defaultdict(list)
+    for path, digest in sorted(gone):
+        by_digest[digest].append(path)
+    found: dict[bytes, bytes] = {}
+    for is_same_name in (True, False):
+        for path, digest in sorted(made):
+            name = os.path.basename(path)  # noqa: PTH119 - bytes
+            for old in by_digest[digest] if path not in found else ():
+                if not is_same_name or os.path.basename(old) == name:  # noqa: PTH119
+                    found[path] = old
+                    by_digest[digest].remove(old)
+                    break
     return found
 
 

@@ -87,7 +87,7 @@ class Planner:
             chosen = {
                 path: found
                 for path, found in chosen.items()
-                if names.shown(path, root) == scope.path
+                if names.shown(path, root) in {scope.path, scope.was}
             }
         items = [self._item(path, rows[path], found, root) for path, found in chosen.items()]
         items = sorted(_with_folders(items), key=lambda item: item.path)

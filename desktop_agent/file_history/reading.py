@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
 
 from desktop_agent.core.changes import (
     ChangedFile,
+    ChangeTotal,
     FileOverview,
     FileState,
     SessionChanges,
     UndoError,
     UndoScope,
 )
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.file_history import disk, names, timeline
 from desktop_agent.file_history.index import Index
 from desktop_agent.file_history.packs import Packs
@@ -48,24 +52,38 @@ class Reading:
             )
         ]
         undone = self._undone(session_id, rows.values())
+        chosen = dict(timeline.selected(rows, UndoScope(session_id)))
         return SessionChanges(
             sets=tuple(found for _, found in sets),
-            files=self._files(session_id, rows, root),
+            files=self._files(chosen, root),
             undone=tuple(found.id for seq, found in sets if seq in undone),
             stopped=stopped,
+            totals=tuple(self._totals(chosen)),
         )
 
-    def contents(self, scope: UndoScope) -> tuple[bytes | None, bytes | None]:
-        """Return what was at the path before the first and after the last change of the scope."""
+    def contents(
+        self, scope: UndoScope, *, is_since: bool = False
+    ) -> tuple[bytes | None, bytes | None]:
+        """Return what was at the path before the first and after the last change of the scope.
+
+        With `is_since` what was after the last one, and what is there now.
+        """
         rows = self._timeline.of_scope(scope)
-        chosen = dict(timeline.selected(rows, scope))
-        found = _at(chosen.values(), scope.path)
+        found = self._asked(rows, scope, scope.path)
+        after = self._content(found[-1].after)
+        if is_since:
+            return after, _now(found[0].path)
+        first = self._asked(rows, scope, scope.was)[0] if scope.was else found[0]
+        return self._content(first.before), after
+
+    def _asked(self, rows: dict[bytes, list[Row]], scope: UndoScope, path: str) -> list[Row]:
+        found = _at(dict(timeline.selected(rows, scope)).values(), path)
         if not found:  # taken back by now: what it was is shown all the same
             ours = ([row for row in of_path if _is_asked(row, scope)] for of_path in rows.values())
-            found = _at(ours, scope.path)
+            found = _at(ours, path)
         if not found:
             raise UndoError("Nothing is known of changes to this file.")
-        return self._content(found[0].before), self._content(found[-1].after)
+        return found
 
     def _content(self, state: FileState) -> bytes | None:
         if state.kind not in {"file", "link"}:
@@ -74,25 +92,60 @@ class Reading:
             raise UndoError("What was in the file is not kept, or too large to be shown.")
         return b"".join(self._packs.read(state.digest))
 
-    def _files(
-        self, session_id: SessionId, rows: dict[bytes, list[Row]], root: bytes
-    ) -> tuple[FileOverview, ...]:
+    def _totals(self, chosen: dict[bytes, list[Row]]) -> Iterator[ChangeTotal]:
+        """Yield what the sets of each message and of each agent come to."""
+        groups: dict[tuple[str, str], dict[bytes, list[Row]]] = defaultdict(dict)
+        for path, rows in chosen.items():
+            for row in rows:
+                for group in (("message", row.message), ("agent", row.agent)):
+                    groups[group].setdefault(path, []).append(row)
+        for (kind, name), paths in groups.items():
+            sets = dict.fromkeys(row.set_id for rows in paths.values() for row in rows)
+            if not name or len(sets) < 2:
+                continue
+            total = ChangeTotal(tuple(sets), *self._total(paths))
+            if kind == "message":
+                yield replace(total, message_id=MessageId(name))
+            else:
+                yield replace(total, agent_id=AgentId(name))
+
+    def _total(self, paths: dict[bytes, list[Row]]) -> tuple[int, int, int]:
+        """Return how many files differ, and the lines that were added and removed."""
         lines = Lines(self._packs)
-        scope = UndoScope(session_id)
-        chosen = dict(timeline.selected(rows, scope))
+        moved = _renamed(paths)
+        old = frozenset(moved.values())
+        above = {parent for path in paths for parent in names.parents(path)}
+        count = added = removed = 0
+        for path, rows in paths.items():
+            first = paths[moved[path]][0] if path in moved else rows[0]
+            before, after = first.before, rows[-1].after
+            if path in old or _is_no_file(before, after, is_implied=path in above):
+                continue
+            one = _changed(before, after, rows if path not in moved else [first, *rows], lines)
+            count += 1
+            added, removed = added + max(0, one.added), removed + max(0, one.removed)
+        return count, added, removed
+
+    def _files(self, chosen: dict[bytes, list[Row]], root: bytes) -> tuple[FileOverview, ...]:
+        lines = Lines(self._packs)
         above = {parent for path in chosen for parent in names.parents(path)}
+        moved = _renamed(chosen)
+        old = frozenset(moved.values())
         found: list[FileOverview] = []
         for path in sorted(chosen):
             before, after = chosen[path][0].before, chosen[path][-1].after
-            is_implied = path in above and {before.kind, after.kind} <= {"folder", "absent"}
-            if timeline.is_equal(before, after) or is_implied:
+            if path in old or _is_no_file(before, after, is_implied=path in above):
                 continue
-            added, removed = _lines(chosen[path], lines)
-            is_held = before.is_held and (after.is_held or bool(after.digest))
+            both = sorted([*chosen.get(moved.get(path, b""), ()), *chosen[path]], key=_seq)
+            ids = tuple(dict.fromkeys(row.set_id for row in both))
+            file = _changed(both[0].before, after, both if path in moved else chosen[path], lines)
             kind = kind_of(before, after)
-            file = ChangedFile(names.shown(path, root), kind, added, removed, is_held)
-            ids = tuple(row.set_id for row in chosen[path])
-            found.append(FileOverview(file, ids, is_changed_since=not self._is_as(path, after)))
+            was = names.shown(moved[path], root) if path in moved else ""
+            file = replace(file, path=names.shown(path, root), kind=kind, was=was)
+            is_as = self._is_as(path, after) and (
+                not was or self._is_as(moved[path], FileState("absent"))
+            )
+            found.append(FileOverview(file, ids, is_changed_since=not is_as))
         return tuple(found)
 
     def _is_as(self, path: bytes, state: FileState) -> bool:
@@ -125,10 +178,49 @@ class Reading:
         return {seq for seq in taken if not open_paths[seq]}
 
 
-def _lines(rows: list[Row], lines: Lines) -> tuple[int, int]:
-    if len(rows) == 1:
-        return rows[0].added, rows[0].removed
-    return lines.changed(rows[0].before, rows[-1].after)
+def _changed(before: FileState, after: FileState, rows: list[Row], lines: Lines) -> ChangedFile:
+    """Return how a file was changed by these rows, without its path and kind."""
+    count = (rows[0].added, rows[0].removed) if len(rows) == 1 else lines.changed(before, after)
+    is_held = before.is_held and (after.is_held or bool(after.digest))
+    return ChangedFile("", "changed", *count, is_held)
+
+
+def _is_no_file(before: FileState, after: FileState, *, is_implied: bool) -> bool:
+    """Whether this is nothing to be shown: the same, or a folder of which a file is."""
+    is_folder = {before.kind, after.kind} <= {"folder", "absent"}
+    return timeline.is_equal(before, after) or (is_implied and is_folder)
+
+
+def _renamed(chosen: dict[bytes, list[Row]]) -> dict[bytes, bytes]:
+    """Return the new paths of files, which may have been changed before or after that too."""
+    gone: list[tuple[bytes, str]] = []
+    made: list[tuple[bytes, str]] = []
+    for path, rows in chosen.items():
+        first, last = rows[0], rows[-1]
+        if first.before.kind == "file" and last.after.kind == "absent" and last.before.size:
+            gone.append((path, last.before.digest))
+        elif first.before.kind == "absent" and last.after.kind == "file" and first.after.size:
+            made.append((path, first.after.digest))
+    known = [(path, digest) for path, digest in gone if digest]
+    return names.renamed(known, made)
+
+
+def _seq(row: Row) -> int:
+    return row.seq
+
+
+def _now(path: bytes) -> bytes | None:
+    """Return what is in a file now; None for nothing there."""
+    try:
+        with disk.opened(path) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
+            content = file.read(_LARGEST_SHOWN + 1)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        raise UndoError("What is there now can't be read.") from None
+    if len(content) > _LARGEST_SHOWN:
+        raise UndoError("What is there now is too large to be shown.")
+    return content
 
 
 def _is_asked(row: Row, scope: UndoScope) -> bool:

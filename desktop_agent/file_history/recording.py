@@ -61,6 +61,13 @@ class Recording:
         """Return the set with its files and counts, and the lines of each change."""
         budget, above = Lines(self._packs), _above(changes)
         lines = [budget.changed(change.before, change.after) for change in changes]
+        moved = _renamed(changes)
+        old = frozenset(moved.values())
+        counted = [
+            (change, (0, 0) if change.path in moved else count)
+            for change, count in zip(changes, lines, strict=True)
+            if change.path not in old
+        ]
         files = [
             ChangedFile(
                 names.shown(change.path, root),
@@ -68,16 +75,17 @@ class Recording:
                 added,
                 removed,
                 change.before.is_held and (change.after.is_held or bool(change.after.digest)),
+                names.shown(moved[change.path], root) if change.path in moved else "",
             )
-            for change, (added, removed) in zip(changes, lines, strict=True)
+            for change, (added, removed) in counted
             if not _is_implied(change, above)
         ]
         described = msgspec.structs.replace(
             change_set,
             files=tuple(files[:LISTED]),
             count=len(files),
-            added=sum(max(added, 0) for added, _ in lines),
-            removed=sum(max(removed, 0) for _, removed in lines),
+            added=sum(max(added, 0) for _, (added, _) in counted),
+            removed=sum(max(removed, 0) for _, (_, removed) in counted),
         )
         return described, lines
 
@@ -177,6 +185,16 @@ def read_set(body: bytes) -> ChangeSet:
 def new_id() -> str:
     """Return an id of a change set, such as `ch_3f…`."""
     return f"ch_{os.urandom(8).hex()}"
+
+
+def _renamed(changes: Sequence[PathChange]) -> dict[bytes, bytes]:
+    gone = [(c.path, c.before.digest) for c in changes if _is_moved(c.before, c.after)]
+    made = [(c.path, c.after.digest) for c in changes if _is_moved(c.after, c.before)]
+    return names.renamed(gone, made)
+
+
+def _is_moved(there: FileState, gone: FileState) -> bool:
+    return there.kind == "file" and gone.kind == "absent" and there.is_held and there.size > 0
 
 
 def _above(changes: Sequence[PathChange]) -> frozenset[bytes]:

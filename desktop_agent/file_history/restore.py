@@ -3,12 +3,14 @@
 The steps are on disk before the first of them is done, and each leaves a path as it was or as it
 is to be. So they can be done again after a crash: what is done is found to be, what is as expected
 is done, and anything else was changed by somebody and stays.
+
+Files are written beside those they replace, a batch of them is flushed to the disk at once, and
+then each gets its name.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +20,9 @@ from desktop_agent.file_history import disk
 
 _USABLE = 0o300
 _OPEN = 0o700
+# Of a batch: what it takes of open files, and for a moment of the disk.
+_MOST_FILES = 128
+_MOST_BYTES = 64 << 20
 Content = Callable[[str], Iterator[bytes]]
 
 
@@ -30,6 +35,16 @@ class Step:
     target: FileState
 
 
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """A temporary file that is to replace what is `now` at the path of a step."""
+
+    step: Step
+    now: FileState
+    name: bytes
+    descriptor: int
+
+
 class Restore:
     """Does steps. `token` names the temporary files, `content` reads what is kept, by digest."""
 
@@ -38,6 +53,7 @@ class Restore:
         self._token = token
         self._content = content
         self._done: set[bytes] = set()
+        self._staged: list[_Staged] = []
 
     def run(self) -> set[bytes]:
         """Do all steps that can be done; returns the paths which are now as they are to be."""
@@ -45,16 +61,18 @@ class Restore:
         self._each(self._open_folder, self._steps)
         self._each(self._remove, deepest_first)
         self._each(self._make_folder, self._steps)
-        self._each(self._put, self._steps)
+        try:
+            self._each(self._put, self._steps)
+        finally:
+            self._put_staged()
         self._each(self._close_folder, deepest_first)
-        for folder in {os.path.dirname(path): path for path in self._done}.values():  # noqa: PTH120
-            disk.flush_folder(folder)
+        disk.flush_folders({os.path.dirname(path): path for path in self._done}.values())  # noqa: PTH120
         return self._done
 
     def clean(self) -> None:
         """Remove the temporary files that a killed process left."""
         for step in {os.path.dirname(s.path): s for s in self._steps}.values():  # noqa: PTH120
-            disk.remove_temporary(step.path, self._token)
+            disk.remove_temporaries(step.path, self._token)
 
     def _each(self, do: Callable[[Step], bool], steps: Iterable[Step]) -> None:
         for step in steps:
@@ -110,14 +128,52 @@ class Restore:
             return True
         if not _is_begun(step, now):
             return False
-        content = functools.partial(self._content, target.digest)
         if target.kind == "link":
-            disk.put_link(step.path, now, b"".join(content()), self._token)
+            link = b"".join(self._content(target.digest))
+            disk.put_link(step.path, now, link, self._next_name())
         elif now.kind == "file" and now.digest == target.digest:
             disk.set_mode(step.path, target.mode)
         else:
-            disk.put_file(step.path, now, target.mode, content, self._token)
+            self._stage(step, now)
+            return False
         return True
+
+    def _stage(self, step: Step, now: FileState) -> None:
+        if self._is_full(step.target.size):
+            self._put_staged()
+        try:
+            self._write(step, now)
+        except OSError:
+            if not self._staged:
+                raise
+            self._put_staged()  # which makes room on a full disk
+            self._write(step, now)
+
+    def _is_full(self, more: int) -> bool:
+        size = sum(staged.step.target.size for staged in self._staged)
+        return len(self._staged) >= _MOST_FILES or size + more > _MOST_BYTES
+
+    def _write(self, step: Step, now: FileState) -> None:
+        name = self._next_name()
+        content = self._content(step.target.digest)
+        descriptor = disk.stage_file(step.path, step.target.mode, content, name)
+        self._staged.append(_Staged(step, now, name, descriptor))
+
+    def _next_name(self) -> bytes:
+        return disk.temporary_name(self._token, len(self._staged))
+
+    def _put_staged(self) -> None:
+        """Flush all that is staged, then put each file in its place."""
+        staged, self._staged = self._staged, []
+        failed = disk.flush([one.descriptor for one in staged])
+        for one in staged:
+            os.close(one.descriptor)
+            with contextlib.suppress(OSError, disk.Changed):
+                if one.descriptor in failed:
+                    disk.remove_staged(one.step.path, one.name)
+                    continue
+                disk.put_staged(one.step.path, one.now, one.name)
+                self._done.add(one.step.path)
 
     def _close_folder(self, step: Step) -> bool:
         """Give folders their modes once nothing is changed in them any more."""

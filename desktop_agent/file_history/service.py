@@ -81,18 +81,23 @@ class Service:
         found = self._history.changes(session_id, root)
         return msgspec.structs.replace(found, stopped=found.stopped or self.capture.stopped)
 
-    def _diff(self, scope: Any) -> DiffDisplay:
+    def _diff(self, scope: Any, *, is_since: bool = False) -> DiffDisplay:
         wanted = msgspec.convert(scope, UndoScope)
-        return file_diff(wanted.path, *self._history.contents(wanted))
+        before, after = self._history.contents(wanted, is_since=is_since)
+        if wanted.was and before == after:
+            return DiffDisplay(wanted.path, "[Renamed. What is in it stays.]", 0, 0)
+        return file_diff(wanted.path, before, after)
 
     def _patch(self, session_id: SessionId, root: str) -> str:
         """Return one patch of all that a session changed; what is no text is left out."""
         patches: list[str] = []
         room = _LONGEST_PATCH
-        for one in self._history.changes(session_id, root).files:
+        files = [one.file for one in self._history.changes(session_id, root).files]
+        # To a program that applies patches, a renamed file is deleted and made anew.
+        for path in (path for file in files for path in (file.was, file.path) if path):
             try:
-                scope = UndoScope(session_id, path=one.file.path)
-                patch = file_diff(one.file.path, *self._history.contents(scope)).patch
+                scope = UndoScope(session_id, path=path)
+                patch = file_diff(path, *self._history.contents(scope)).patch
             except UndoError:
                 continue
             if patch.startswith("--- ") and len(patch) <= room:

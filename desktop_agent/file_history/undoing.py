@@ -190,15 +190,17 @@ class Undoing:
 
     def _finish(self, seq: int, steps: Sequence[Step], done: set[bytes]) -> UndoReport:
         """Let the set say what was done, and forget that it was being done."""
-        body, root, raw = self._connection.execute(
-            "SELECT s.body, f.root, r.report FROM change_set s JOIN restore r USING (seq)"
-            " JOIN folder f ON f.id = s.folder WHERE s.seq = ?",
+        body, session, root, raw = self._connection.execute(
+            "SELECT s.body, s.session, f.root, r.report FROM change_set s"
+            " JOIN restore r USING (seq) JOIN folder f ON f.id = s.folder WHERE s.seq = ?",
             (seq,),
         ).fetchone()
         known = msgspec.json.decode(raw, type=_Unfinished)
         failed = [step.path for step in steps if step.path not in done]
         changes = [PathChange(s.path, s.expected, s.target) for s in steps if s.path in done]
-        described, _ = self._recording.described(read_set(body), root, changes)
+        described = read_set(body)
+        if failed:
+            described, _ = self._recording.described(described, root, changes)
         # If this can't be saved now, it is found out once more by `recover`.
         with contextlib.suppress(UndoError), transaction(self._connection):
             self._drop(seq, failed)
@@ -208,7 +210,8 @@ class Undoing:
                 self._connection.execute("DELETE FROM restore WHERE seq = ?", (seq,))
             else:
                 self._connection.execute("DELETE FROM change_set WHERE seq = ?", (seq,))
-        return _report(described if changes else None, known, root, changes, failed)
+        report = _report(described if changes else None, known, root, changes, failed)
+        return msgspec.structs.replace(report, session_id=session)
 
     def _drop(self, seq: int, failed: Iterable[bytes]) -> None:
         for path in failed:
@@ -246,6 +249,7 @@ def _report(
             restored.append(listed.get(text) or ChangedFile(text, kind))
     return UndoReport(
         set_id=made.id if made is not None else "",
+        made=made,
         restored=tuple(restored),
         kept=tuple(sorted({*known.kept, *(not_done - quiet)})),
         merged=tuple(sorted(merged - not_done)),

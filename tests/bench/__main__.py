@@ -16,6 +16,7 @@ BENCHMARKS = {
     "growth": "a session of 10,000 messages: open, first paint, scroll",
     "output": "a line of 1 MB and a command that prints 10 GB: gaps of the window, memory",
     "store": "the sessions file: appending events, listing 10,000 sessions",
+    "history": "1,000 sessions with 1 million messages: start, search, opening one",
     "skills": "1,000 skills: the first look, one more look, in a folder that needs trust",
     "skills_window": "the page of 1,000 skills: open, search, switch",
     "agents": "8 live subagents on screen, a tree of 1,000, the registry's memory, stop",

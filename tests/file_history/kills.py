@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_agent.core.changes import ChangeSet, Choice, FileState, UndoReport, UndoScope
+from desktop_agent.file_history import disk
 from desktop_agent.file_history.history import History
 from tests.file_history.folders import ABSENT, MAIN, PLENTY, SESSION, look
 from tests.file_history.histories import RandomHistory, Tally, memory
@@ -62,10 +63,11 @@ class KilledHistory(RandomHistory):
                 self.fault(f"{path!r} was half done: {found}")
 
     def killed(self, do: Callable[[History], object]) -> None:
-        at = self.chance.randint(1, 50)
+        at, many = self.chance.randint(1, 50), self.chance.choice((1, disk.MANY))
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
+            disk.MANY = many
             _die_at(at, writer)
             try:
                 history = History(self.place / "undo", PLENTY)
@@ -109,6 +111,8 @@ def _die_at(at: int, writer: int) -> None:
             call = super().execute
             return dying("commit", call)(sql, *args) if sql == "COMMIT" else call(sql, *args)
 
+    disk.exchange = dying("exchange", disk.exchange)
+    disk.sync_file_system = dying("syncfs", disk.sync_file_system)
     for name in CALLS:
         setattr(os, name, dying(name, getattr(os, name)))
     sqlite3.connect = functools.partial(sqlite3.connect, factory=Dying)  # type: ignore[assignment]

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.changes import UndoError, UndoScope
 from desktop_agent.core.ids import SessionId
+from desktop_agent.file_history import disk
 from tests.file_history.folders import SESSION, Folder, look
 
 
@@ -36,6 +39,87 @@ def test_an_undo_puts_back_what_a_call_changed_made_and_deleted(folder: Folder) 
         "new/deep/b.txt": "deleted",
     }
     assert report.kept == report.merged == report.lost == ()
+
+
+def test_an_undo_of_many_files_waits_for_the_disk_a_few_times_and_before_files_get_their_names(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(300):
+        folder.write(f"d{number % 30}/{number}.txt", f"{number}\n")
+    before = look(folder.root)
+    with folder.call("call_1"):
+        for number in range(300):
+            folder.write(f"d{number % 30}/{number}.txt", f"{number}\nmore\n")
+    calls: list[str] = []
+    for owner, name in ((os, "fsync"), (disk, "sync_file_system"), (disk, "exchange")):
+        monkeypatch.setattr(owner, name, _noted(calls, name, getattr(owner, name)))
+    folder.undo(call_id="call_1")
+    assert look(folder.root) == before
+    assert calls.count("exchange") == 300
+    assert len(calls) - 300 < 20
+    assert calls[calls.index("exchange") - 1] == "sync_file_system"
+    assert calls[-1] != "exchange"
+
+
+def _noted(calls: list[str], name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        result = call(*args, **kwargs)
+        calls.append(name)
+        return result
+
+    return noted
+
+
+def test_a_file_that_cannot_be_flushed_stays_as_it_was_and_the_others_come_back(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with folder.call("call_1"):
+        for number in range(5):
+            folder.write(f"{number}.txt", "old\n")
+    with folder.call("call_2"):
+        for number in range(5):
+            folder.write(f"{number}.txt", "new\n")
+    flush = disk.flush
+    monkeypatch.setattr(disk, "flush", lambda found: [*flush(found), found[2]])
+    report = folder.undo(call_id="call_2")
+    assert [folder.text(f"{number}.txt") for number in range(5)] == [
+        "old\n",
+        "old\n",
+        "new\n",
+        "old\n",
+        "old\n",
+    ]
+    assert report.kept == ("2.txt",)
+    assert sorted(one.name for one in folder.root.iterdir()) == [
+        f"{number}.txt" for number in range(5)
+    ]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs renameat2")
+def test_what_the_person_saves_in_the_very_moment_of_an_undo_is_not_overwritten(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with folder.call("call_1"):
+        folder.write("a.txt", "1")
+        folder.write("b.txt", "1")
+    with folder.call("call_2"):
+        folder.write("a.txt", "2")
+        folder.write("b.txt", "2")
+    exchange = disk.exchange
+    saved: list[bytes] = []
+
+    def save_first(place: disk.Place, temporary: bytes) -> bool:
+        if place.name == b"a.txt" and not saved:
+            saved.append(place.name)
+            folder.write("a.txt", "mine")
+        return exchange(place, temporary)
+
+    monkeypatch.setattr(disk, "exchange", save_first)
+    report = folder.undo(call_id="call_2")
+    assert saved
+    assert (folder.text("a.txt"), folder.text("b.txt")) == ("mine", "1")
+    assert report.kept == ("a.txt",)
+    assert sorted(one.name for one in folder.root.iterdir()) == ["a.txt", "b.txt"]
 
 
 def test_a_redo_is_the_undo_of_an_undo_and_can_be_undone(folder: Folder) -> None:
@@ -264,3 +348,68 @@ def test_what_another_session_did_is_neither_shown_nor_undone(folder: Folder) ->
     )
     folder.undo()
     assert (folder.text("a.txt"), folder.text("b.txt")) == ("aa", "b")
+
+
+def test_a_renamed_file_is_listed_once_with_both_names_and_comes_back_under_the_old(
+    folder: Folder,
+) -> None:
+    folder.write("src/a.txt", "1\n2\n3\n")
+    folder.write("src/same.txt", "same\n")
+    folder.write("empty.txt", "")
+    before = look(folder.root)
+    with folder.call("call_1"):
+        folder.write("src/a.txt", "1\n2\n")
+    with folder.call("call_2"):
+        (folder.root / "src").rename(folder.root / "lib")
+        (folder.root / "empty.txt").rename(folder.root / "void.txt")
+    with folder.call("call_3"):
+        folder.write("lib/a.txt", "1\n2\n4\n")
+    moved = {file.path: file for file in folder.sets[1].files}
+    assert {path: file.was for path, file in moved.items()} == {
+        "lib/a.txt": "src/a.txt",
+        "lib/same.txt": "src/same.txt",
+        "empty.txt": "",
+        "void.txt": "",
+    }
+    assert (folder.sets[1].count, folder.sets[1].added, folder.sets[1].removed) == (4, 0, 0)
+    listed = {one.file.path: one for one in folder.changes().files}
+    assert set(listed) == {"lib/a.txt", "lib/same.txt", "empty.txt", "void.txt"}
+    file = listed["lib/a.txt"].file
+    assert (file.was, file.added, file.removed) == ("src/a.txt", 1, 1)
+    assert listed["lib/a.txt"].sets == tuple(one.id for one in folder.sets)
+    scope = UndoScope(SESSION, path="lib/a.txt", was="src/a.txt")
+    assert folder.history.contents(scope) == (b"1\n2\n3\n", b"1\n2\n4\n")
+    folder.undo(path="lib/a.txt", was="src/a.txt")
+    assert folder.text("src/a.txt") == "1\n2\n3\n"
+    assert folder.text("lib/a.txt") is None
+    folder.undo()
+    assert look(folder.root) == before
+
+
+def test_what_the_person_changed_since_is_compared_with_what_the_agent_left(
+    folder: Folder,
+) -> None:
+    folder.write("a.txt", "0")
+    with folder.call("call_1"):
+        folder.write("a.txt", "1")
+        folder.write("b.txt", "1")
+    folder.write("a.txt", "mine")
+    (folder.root / "b.txt").unlink()
+    contents = folder.history.contents
+    assert contents(UndoScope(SESSION, path="a.txt"), is_since=True) == (b"1", b"mine")
+    assert contents(UndoScope(SESSION, path="b.txt"), is_since=True) == (b"1", None)
+
+
+def test_what_a_message_comes_to_leaves_out_what_was_changed_back(folder: Folder) -> None:
+    folder.write("a.txt", "1\n2\n3\n")
+    folder.write("b.txt", "b\n")
+    for number, text in enumerate(("1\n3\n", "1\n2\n3\n4\n")):
+        with folder.call(f"call_{number}"):
+            folder.write("a.txt", text)
+            folder.write("b.txt", f"{text}b\n" if number == 0 else "b\n")
+    (total,) = [one for one in folder.changes().totals if one.message_id]
+    assert total.sets == tuple(one.id for one in folder.sets)
+    assert (total.count, total.added, total.removed) == (1, 1, 0)
+    assert {one.agent_id for one in folder.changes().totals} == {None, "ag_1"}
+    folder.undo(call_id="call_1")
+    assert folder.changes().totals == ()

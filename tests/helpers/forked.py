@@ -18,19 +18,21 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from desktop_agent.adapters.models.host_environment import host_environment
+from desktop_agent.adapters.child_process import _spawn
 
 CAN_FORK = sys.platform == "linux"
-_SPAWN = "desktop_agent.adapters.models.host_process._spawn"
+_SPAWN = "desktop_agent.adapters.child_process._spawn"
+_MODEL_HOST = "desktop_agent.model_host"
 _LARGEST = 1 << 18
 _MOST_FILES = 3
 _MODULES = {
@@ -114,7 +116,7 @@ class Forks:
         """Let apps in this process start their model hosts by fork, where a system has that."""
         with pytest.MonkeyPatch.context() as patch:
             if CAN_FORK:
-                patch.setattr(_SPAWN, lambda fd: _host_by(self._listening("hosts"), fd))
+                patch.setattr(_SPAWN, partial(_start_by, lambda: self._listening("hosts")))
             yield
 
     def run(self, arguments: Sequence[str], **own: str) -> subprocess.CompletedProcess[str]:
@@ -166,8 +168,13 @@ class Forks:
 FORKS = Forks()
 
 
-def _host_by(address: bytes, fd: int) -> Forked:
-    return Forked(address, Start([], host_environment(), os.sep), [fd])
+def _start_by(
+    hosts: Callable[[], bytes], command: Sequence[str], fd: int, environment: Mapping[str, str]
+) -> Forked | subprocess.Popen[Any]:
+    """Fork a model host; start what is something else as the app does."""
+    if _MODEL_HOST in command:
+        return Forked(hosts(), Start([], dict(environment), os.sep), [fd])
+    return _spawn(command, fd, environment)
 
 
 def _read(end: int) -> bytes:
@@ -256,7 +263,7 @@ def main() -> int:
         import_module(name)
     if rest:
         module, _, name = _SPAWN.rpartition(".")
-        setattr(import_module(module), name, partial(_host_by, bytes.fromhex(rest[0])))
+        setattr(import_module(module), name, partial(_start_by, lambda: bytes.fromhex(rest[0])))
     gc.freeze()
     start, files = _serve(socket.socket(fileno=int(listening)))
     return (_host if kind == "hosts" else _run)(start, files)

@@ -32,7 +32,7 @@ from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import TextPart, ToolCall
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
-from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.sessions import BranchPoint, SessionInfo
 from desktop_agent.core.tasks import TaskState
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.base.ports import AgentRecord
@@ -228,6 +228,20 @@ class MemoryStore:
             for event in self.events.get(session_id, [])
             if isinstance(event, ListChanged)
         }
+
+    def branch_points(self, session_id: SessionId) -> tuple[tuple[BranchPoint, ...], int]:
+        return (), 0
+
+    def begin_branch(
+        self, session_id: SessionId, before: str, *events: AgentEvent, info: object = None
+    ) -> None:
+        raise NotImplementedError("branches are tested with the real store")
+
+    def switch_branch(self, session_id: SessionId, head: int, info: object = None) -> None:
+        raise NotImplementedError("branches are tested with the real store")
+
+    def notes_in(self, session_id: SessionId, message_id: str) -> tuple[Note, ...]:
+        return ()
 
     def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
         return tuple(i.id for i in self.infos.values() if text in i.title)[:limit]

@@ -116,6 +116,7 @@ async def test_what_a_subagent_printed_is_its_sessions(tmp_path: Path) -> None:
         await again.run("read what it printed")
         assert "\t25000" in again.results[-1].text
         again.engine.delete_session(again.session_id)
+        again.engine.erase_session(again.session_id)
     assert not kept_in(tmp_path)
 
 
@@ -127,9 +128,11 @@ async def test_outputs_go_with_their_session_and_with_no_other(tmp_path: Path) -
         await app.run("count")
         assert len(kept_in(tmp_path)) == 2
         app.engine.delete_session(app.session_id)
+        app.engine.erase_session(app.session_id)
     assert kept_in(tmp_path) == kept
     async with started(tmp_path) as again:
-        again.engine.delete_session(first)  # not opened since the restart
+        again.engine.delete_session(first)
+        again.engine.erase_session(first)  # not opened since the restart
     assert not list((tmp_path / ".outputs").iterdir())
 
 
@@ -144,6 +147,7 @@ async def test_a_session_that_is_deleted_while_a_command_prints_leaves_nothing(
             shown += 1
             await app.until(ToolOutput, shown)
         app.engine.delete_session(app.session_id)
+        app.engine.erase_session(app.session_id)
     assert not list((tmp_path / ".outputs").iterdir())
 
 
@@ -184,6 +188,7 @@ async def test_a_session_takes_over_what_an_earlier_version_kept_for_it(tmp_path
         await again.run("read the middle")
         assert "\t25000" in again.results[-1].text
         again.engine.delete_session(again.session_id)
+        again.engine.erase_session(again.session_id)
     assert kept_in(tmp_path) == [other]
 
 
@@ -197,6 +202,7 @@ async def test_what_an_earlier_version_kept_goes_with_a_session_that_nobody_open
         session_id = app.session_id
     async with started(tmp_path) as again:
         again.engine.delete_session(session_id)
+        again.engine.erase_session(session_id)
     assert kept_in(tmp_path) == [other]
 
 

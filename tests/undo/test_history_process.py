@@ -7,9 +7,14 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from desktop_agent.adapters.undo.process_history import ProcessHistory
-from desktop_agent.core.changes import UndoError
+from desktop_agent.core.changes import ChangeSet, UndoError, UndoScope
 from desktop_agent.core.events import EngineFailed, TurnEnded
+from desktop_agent.core.ids import AgentId
+from desktop_agent.file_history.history import History
+from desktop_agent.file_history.restore import Restore
 from tests.helpers.scripted import calls, says
 from tests.undo.test_undo_of_work import contents, opened, shell, write
 from tests.undo.undo_rig import UndoRig
@@ -44,6 +49,44 @@ async def test_a_death_of_the_process_fails_no_call_and_is_said_once(tmp_path: P
     await rig.undo(message_id=rig.user_messages[1])
     assert "later.txt" not in contents(rig)
     await rig.engine.close()
+
+
+async def test_an_undo_that_is_finished_after_a_crash_is_told_like_any_other(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "data" / "undo"
+    history = ProcessHistory(folder)
+    rig = UndoRig(tmp_path, [calls(write("a.txt", "a\n")), says("one")], history=history)
+    await rig.run("first")
+    await rig.engine.close()
+    _begin_undo(folder, rig.scope())
+    (folder / "undoing").touch()
+    assert (rig.folder / "a.txt").exists()
+    second = UndoRig(tmp_path, [], history=ProcessHistory(folder), store=rig.store)
+    await second.once(lambda: second.of(EngineFailed))
+    assert not (rig.folder / "a.txt").exists()
+    (undo,) = [one for one in second.sets if one.kind == "undo"]
+    assert [file.path for file in undo.files] == ["a.txt"]
+    changes = await second.engine.session_changes(rig.session_id)
+    assert changes.sets[-1] == undo
+    assert "put back" in second.of(EngineFailed)[0].message
+    await second.engine.close()
+
+
+def _begin_undo(folder: Path, scope: UndoScope) -> None:
+    """Leave an undo as it is when it is killed right after it was written down."""
+    history = History(folder)
+    restore, Restore.run = Restore.run, _killed
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            history.undo(scope, {}, ChangeSet("ch_1", "undo", AgentId("ag_1"), ended=1e9))
+    finally:
+        Restore.run = restore
+        history.close()
+
+
+def _killed(_: Restore) -> set[bytes]:
+    raise KeyboardInterrupt
 
 
 async def test_what_a_crash_cut_off_is_finished_at_the_next_start(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from desktop_agent.adapters.undo.process_history import ProcessHistory
 from desktop_agent.core.changes import UndoError
 from desktop_agent.core.events import AgentEnded, EngineFailed, FilesChanged, ToolEnded, TurnEnded
 from desktop_agent.core.messages import DiffDisplay
@@ -286,3 +287,26 @@ async def test_a_machine_set_apart_for_a_session_keeps_what_happens_in_its_folde
     await rig.undo(message_id=rig.user_messages[0])
     assert contents(rig)["a.txt"] == b"1\n"
     await rig.engine.close()
+
+
+async def test_what_a_deleted_session_changed_can_be_undone_until_it_is_erased(
+    tmp_path: Path,
+) -> None:
+    rig = UndoRig(tmp_path, [calls(write("a.txt", "changed\n")), says("done")])
+    await rig.run("go")
+    await rig.at_rest()
+    message = rig.user_messages[0]
+    rig.engine.delete_session(rig.session_id)
+    await rig.once(lambda: bool(rig.listed.deleted))
+    rig.engine.restore_session(rig.session_id)
+    await rig.once(lambda: bool(rig.listed.sessions))
+    await rig.undo(message_id=message)
+    assert not (rig.folder / "a.txt").exists()
+    rig.engine.delete_session(rig.session_id)
+    await rig.once(lambda: bool(rig.listed.deleted))
+    rig.engine.erase_session(rig.session_id)
+    await rig.once(lambda: not rig.listed.deleted)
+    await rig.engine.close()
+    kept = ProcessHistory(rig.undo_folder)
+    assert not (await kept.changes(rig.session_id, rig.workspace.root)).sets
+    await kept.close()

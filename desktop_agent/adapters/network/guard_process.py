@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from desktop_agent.adapters.child_process import ChildProcess
+from desktop_agent.adapters.child_process import ChildProcess, own_program
 from desktop_agent.core.network.guard_pipe import new_pipe
 
 _ALLOWED = frozenset({
@@ -26,11 +24,8 @@ _ALLOWED_BEGINNINGS = ("LC_", "_PYI_")
 
 def program(kind: Literal["guard", "listener"]) -> tuple[str, ...]:
     """Return what starts the guard, or what opens a listener; its descriptor's number follows."""
-    if getattr(sys, "frozen", False):
-        return (sys.executable, f"--{kind}")
-    # -P: a folder that the app was started in must not provide modules.
     module = "desktop_agent.guard" + (".listener" if kind == "listener" else "")
-    return (sys.executable, "-P", "-m", module)
+    return own_program(f"--{kind}", module)
 
 
 def guard_environment(source: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -50,18 +45,4 @@ class GuardProcess(ChildProcess):
     """Starts the guard at once; raises OSError when that is impossible."""
 
     def __init__(self, program: Sequence[str]) -> None:
-        super().__init__(new_pipe(), partial(_spawn, program))
-
-
-def _spawn(program: Sequence[str], fd: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [*program, str(fd)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=guard_environment(),
-        cwd=Path(sys.executable).anchor or os.sep,
-        pass_fds=(fd,),
-        close_fds=True,
-        start_new_session=True,
-    )
+        super().__init__(new_pipe(), program, guard_environment())

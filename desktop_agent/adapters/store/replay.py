@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
+from desktop_agent.adapters.store.rows import decode
 from desktop_agent.core.agents import AgentSpec, Budget
 from desktop_agent.core.events import (
     AgentEnded,
     AgentEvent,
     AgentSpawned,
+    BranchStarted,
     BudgetChanged,
     CompactionUndone,
     ContextCleared,
@@ -28,12 +30,17 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, CompactionId, NoteId
 from desktop_agent.core.messages import Message, compacted
-from desktop_agent.core.notes import Note
+from desktop_agent.core.notes import Note, is_written
 from desktop_agent.core.usage import Usage, is_uncounted, is_unpriced
 from desktop_agent.engine.base.ports import AgentRecord
 
 # What the tree of subagents is made of, without anybody's history.
 TREE_KINDS = (AgentSpawned.__name__, AgentEnded.__name__, SideCallEnded.__name__)
+
+# What counts of a branch that is not shown.
+COUNTED_KINDS = tuple(
+    kind.__name__ for kind in (SideCallEnded, StepEnded, StepStarted, ToolStarted, TurnEnded)
+)
 
 # The kinds that `reduce` looks at; all others are for the transcript only.
 REDUCED_KINDS = tuple(
@@ -41,6 +48,7 @@ REDUCED_KINDS = tuple(
     for kind in (
         AgentEnded,
         AgentSpawned,
+        BranchStarted,
         BudgetChanged,
         CompactionUndone,
         ContextCleared,
@@ -58,6 +66,28 @@ REDUCED_KINDS = tuple(
         TurnStarted,
     )
 )
+
+
+def divide(
+    rows: Iterable[tuple[bytes, int, str, str, int]], main: AgentId
+) -> tuple[list[AgentEvent], list[AgentEvent], set[AgentId]]:
+    """Return the events that hold on a path, what else the main agent used, and who is elsewhere.
+
+    A row is an event's body, checksum, agent and kind, and whether it is on the path.
+    """
+    events: list[AgentEvent] = []
+    aside: list[AgentEvent] = []
+    elsewhere: set[AgentId] = set()
+    for body, crc, agent, kind, is_on_path in rows:
+        is_own = agent == main and not is_on_path and kind != BudgetChanged.__name__
+        if is_own and kind not in COUNTED_KINDS:
+            continue
+        event = decode(body, crc)
+        if event is not None:
+            (aside if is_own else events).append(event)
+            if isinstance(event, AgentSpawned) and not is_on_path:
+                elsewhere.add(event.agent_id)
+    return events, aside, elsewhere
 
 
 @dataclass(slots=True)
@@ -84,12 +114,43 @@ class _Agent:
             case MessageAdded():
                 self.history.append(event.message)
                 self.before = None
-            case StepStarted():
-                self.step = max(self.step, event.step)
             case TurnStarted():
                 self.was_running = True
             case TurnEnded():
                 self.was_running = False
+                self.count(event)
+            case _:
+                self.count(event)
+                self._apply_tree(event)
+
+    def record(self, agent_id: AgentId, *, is_elsewhere: bool) -> AgentRecord:
+        """Return what the engine is given of it."""
+        return AgentRecord(
+            agent_id,
+            history=tuple(self.history),
+            inbox=tuple(self.inbox.values()),
+            step=self.step,
+            was_running=self.was_running,
+            unconfirmed=tuple(self.unconfirmed.values()),
+            spec=self.spec,
+            end=self.end,
+            usage=self.usage,
+            tools_run=self.tools_run,
+            budget=self.budget,
+            seconds=self.seconds,
+            unpriced=self.unpriced,
+            uncounted=self.uncounted,
+            left_out=tuple(self.left_out),
+            before_compaction=self.before,
+            is_elsewhere=is_elsewhere,
+        )
+
+    def count(self, event: AgentEvent) -> None:
+        """Count what was used by an event, whichever branch it is on."""
+        match event:
+            case StepStarted():
+                self.step = max(self.step, event.step)
+            case TurnEnded():
                 self.seconds += event.seconds
             case StepEnded() | SideCallEnded():
                 self.usage += event.usage
@@ -98,7 +159,7 @@ class _Agent:
             case ToolStarted():
                 self.tools_run += 1
             case _:
-                self._apply_tree(event)
+                pass
 
     def _apply_tree(self, event: AgentEvent) -> None:
         match event:
@@ -110,10 +171,19 @@ class _Agent:
                     self.usage = event.usage
             case BudgetChanged():
                 self.budget = event.budget
+            case BranchStarted():
+                self._branch_off()
             case ContextCompacted() | CompactionUndone() | ContextCleared():
                 self._apply_compaction(event)
             case _:
                 self._apply_note(event)
+
+    def _branch_off(self) -> None:
+        """Leave behind what the user wrote; what others told is to be read on this branch too."""
+        self.was_running = False
+        waiting = {**self.unconfirmed, **self.inbox}
+        self.inbox = {id_: note for id_, note in waiting.items() if not is_written(note)}
+        self.unconfirmed = {}
 
     def _apply_compaction(
         self, event: ContextCompacted | CompactionUndone | ContextCleared
@@ -151,32 +221,27 @@ class _Agent:
                 pass
 
 
-def reduce(events: Iterable[AgentEvent], main_agent: AgentId) -> tuple[AgentRecord, ...]:
-    """Return every agent that the events name, the main one first."""
+def reduce(
+    events: Iterable[AgentEvent],
+    main_agent: AgentId,
+    *,
+    aside: Iterable[AgentEvent] = (),
+    elsewhere: Container[AgentId] = (),
+) -> tuple[AgentRecord, ...]:
+    """Return every agent that the events name, the main one first.
+
+    `aside` are the main agent's events on other branches: what they used counts. `elsewhere` are
+    the subagents that were started on one.
+    """
     agents: dict[AgentId, _Agent] = {main_agent: _Agent()}
+    for event in aside:
+        agents[main_agent].count(event)
     for event in events:
         agent = agents.get(event.agent_id)
         if agent is None:
             agent = agents[event.agent_id] = _Agent()
         agent.apply(event)
     return tuple(
-        AgentRecord(
-            agent_id,
-            history=tuple(agent.history),
-            inbox=tuple(agent.inbox.values()),
-            step=agent.step,
-            was_running=agent.was_running,
-            unconfirmed=tuple(agent.unconfirmed.values()),
-            spec=agent.spec,
-            end=agent.end,
-            usage=agent.usage,
-            tools_run=agent.tools_run,
-            budget=agent.budget,
-            seconds=agent.seconds,
-            unpriced=agent.unpriced,
-            uncounted=agent.uncounted,
-            left_out=tuple(agent.left_out),
-            before_compaction=agent.before,
-        )
+        agent.record(agent_id, is_elsewhere=agent_id in elsewhere)
         for agent_id, agent in agents.items()
     )

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from desktop_agent.adapters.files.private_file import damaged_name
-from desktop_agent.adapters.store import tasks
+from desktop_agent.adapters.store import branches, tasks
 from desktop_agent.adapters.store.repair import salvage
 from desktop_agent.engine.base.ports import StoreError
 
@@ -60,7 +60,13 @@ _WORDS = "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='unicode61 remove
 _WORDS_PLAIN = "CREATE TABLE words (rowid INTEGER PRIMARY KEY, text TEXT NOT NULL)"
 
 # The script at index n brings a database from version n to n + 1.
-MIGRATIONS: tuple[str, ...] = (_TABLES, tasks.TABLES, _BY_AGENT, tasks.BY_ID)
+MIGRATIONS: tuple[str, ...] = (
+    _TABLES,
+    tasks.TABLES,
+    _BY_AGENT,
+    tasks.BY_ID,
+    branches.TABLES,
+)
 SCHEMA_VERSION = len(MIGRATIONS)
 # In pages of 4 kB.
 _WORTH_SHRINKING = 1000

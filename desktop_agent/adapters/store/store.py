@@ -17,8 +17,10 @@ from desktop_agent.adapters.files.file_lock import FileLock
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
 from desktop_agent.adapters.store import search as sqlite_search
 from desktop_agent.adapters.store import tasks
+from desktop_agent.adapters.store.branch_store import BranchStore
+from desktop_agent.adapters.store.branches import Branches
 from desktop_agent.adapters.store.errors import readable_errors
-from desktop_agent.adapters.store.replay import REDUCED_KINDS, TREE_KINDS, reduce
+from desktop_agent.adapters.store.replay import REDUCED_KINDS, TREE_KINDS, divide, reduce
 from desktop_agent.adapters.store.rows import decode, decode_all, encode, searchable
 from desktop_agent.adapters.store.schema import open_database, shrink_old
 from desktop_agent.adapters.store.streaming import Fragment, Pending, item_of, joined, remains
@@ -61,14 +63,15 @@ _FORCED_KINDS = frozenset(
 )
 
 _INSERT_EVENT = (
-    "INSERT INTO event (session, seq, agent, kind, body, crc, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO event (session, seq, agent, kind, body, crc, at, branch)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_STREAMING = (
     "INSERT INTO streaming (session, item, agent, body, crc, at) VALUES (?, ?, ?, ?, ?, ?)"
 )
 
 
-class SqliteStore:
+class SqliteStore(BranchStore):
     """The port `Store` over one file. Opened, used and closed on one thread.
 
     Raises StoreLocked when another running copy of the app has the file, else StoreError.
@@ -89,6 +92,7 @@ class SqliteStore:
         self._connection, self.set_aside = opened
         self._pending = Pending()
         self._lists = tasks.SavedLists()
+        self._branches = Branches(self._connection)
         self._keys: dict[SessionId, int] = {}
         self._last_seq: dict[int, int] = {}
         self._deleted: set[SessionId] = set()
@@ -186,11 +190,12 @@ class SqliteStore:
         before = before_seq if before_seq is not None else 1 << 62
         whose, args = ("AND agent = ?", (agent_id,)) if agent_id is not None else ("", ())
         with readable_errors():
-            key = self._key(session_id)
+            key, main = self._key(session_id), self._info(session_id).main_agent
+            on_path, path = self._branches.path(key).condition()
             rows = self._connection.execute(
                 f"SELECT seq, body, crc FROM event WHERE session = ? {whose} AND seq < ?"
-                " ORDER BY seq DESC LIMIT ?",
-                (key, *args, before, count),
+                f" AND ({on_path} OR agent <> ?) ORDER BY seq DESC LIMIT ?",
+                (key, *args, before, *path, main, count),
             ).fetchall()
             rows.reverse()
             events = decode_all((body, crc) for _, body, crc in rows)
@@ -229,15 +234,16 @@ class SqliteStore:
         # Few kinds are found by theirs; SQLite would go through the session in its order.
         order = f"kind IN ({marks}) ORDER BY {'+seq' if kinds is TREE_KINDS else 'seq'}"
         with readable_errors():
-            key = self._key(session_id)
+            key, main = self._key(session_id), self._info(session_id).main_agent
+            on_path, path = self._branches.path(key).condition()
             rows = self._connection.execute(
-                f"SELECT body, crc FROM event WHERE session = ? {whose} AND {order}",
-                (key, *args, *kinds),
+                f"SELECT body, crc, agent, kind, {on_path} FROM event WHERE session = ? {whose}"
+                f" AND {order}",
+                (*path, key, *args, *kinds),
             )
-            events = decode_all(rows)
-            info = self._info(session_id)
+            events, aside, elsewhere = divide(rows, main)
         cut_off = [event for of_session, event in self._remains if of_session == key]
-        return reduce((*events, *cut_off, *more), info.main_agent)
+        return reduce((*events, *cut_off, *more), main, aside=aside, elsewhere=elsewhere)
 
     def task_states(self, session_id: SessionId) -> dict[AgentId, TaskState]:
         """Return the task lists of the session's agents: what the last ListChanged said."""
@@ -322,6 +328,8 @@ class SqliteStore:
         for remnant in self._unfinished(ended) if isinstance(event, TurnEnded) else []:
             self._insert(key, remnant)
         number = self._insert(key, event)
+        if isinstance(event, MessageAdded) and event.message.role == "user":
+            self._branches.mark(key, event.agent_id, event.message.id)
         if words := searchable(event):
             self._connection.execute(
                 "INSERT INTO words (rowid, text) VALUES (?, ?)", (number, words)
@@ -342,7 +350,8 @@ class SqliteStore:
     def _insert(self, key: int, event: AgentEvent) -> int | None:
         seq = self._next_seq(key)
         body, crc = encode(event)
-        row = (key, seq, event.agent_id, type(event).__name__, body, crc, time.time())
+        branch = self._branches.head(key)
+        row = (key, seq, event.agent_id, type(event).__name__, body, crc, time.time(), branch)
         number = self._connection.execute(_INSERT_EVENT, row).lastrowid
         self._last_seq[key] = seq
         return number
@@ -445,6 +454,7 @@ class SqliteStore:
                 self._remains.clear()
             except BaseException:
                 self._last_seq.clear()  # what was counted up may not have been written
+                self._branches.forget()
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise

@@ -152,10 +152,14 @@ class SavedLists:
         self._written = {known: tasks for known, tasks in self._written.items() if known[0] != key}
 
 
-def load(connection: sqlite3.Connection, key: int) -> dict[AgentId, TaskState]:
-    """Return the lists of a session's agents."""
+def load(
+    connection: sqlite3.Connection, key: int, agent_id: AgentId | None = None
+) -> dict[AgentId, TaskState]:
+    """Return the lists of a session's agents, or of one of them."""
     lists = connection.execute(
-        "SELECT agent, next_id, revision FROM task_list WHERE session = ?", (key,)
+        "SELECT agent, next_id, revision FROM task_list WHERE session = ?1"
+        " AND (?2 IS NULL OR agent = ?2)",
+        (key, agent_id),
     ).fetchall()
     states: dict[AgentId, TaskState] = {}
     for agent, next_id, revision in lists:

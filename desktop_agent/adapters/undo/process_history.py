@@ -96,9 +96,9 @@ class ProcessHistory:
         """Return all that a session changed."""
         return await self._call("changes", SessionChanges, session_id=session_id, root=root)
 
-    async def diff(self, scope: UndoScope) -> DiffDisplay:
-        """Return how a scope changed its path."""
-        return await self._call("diff", DiffDisplay, scope=scope)
+    async def diff(self, scope: UndoScope, *, is_since: bool = False) -> DiffDisplay:
+        """Return how a scope changed its path, or how that was changed since."""
+        return await self._call("diff", DiffDisplay, scope=scope, is_since=is_since)
 
     async def patch(self, session_id: SessionId, root: str) -> str:
         """Return all that a session changed as one patch."""

@@ -34,7 +34,12 @@ from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.agent.activity import Activity
-from desktop_agent.engine.agent.answer_stream import AnswerStream, is_cut_off, raise_for_finish
+from desktop_agent.engine.agent.answer_stream import (
+    AnswerStream,
+    fitting_answer,
+    is_cut_off,
+    raise_for_finish,
+)
 from desktop_agent.engine.agent.background_commands import BackgroundCommands
 from desktop_agent.engine.agent.inbox import Inbox
 from desktop_agent.engine.agent.lifecycle import Lifecycle, Phase, status_of
@@ -87,31 +92,37 @@ class Agent:
         self.session = session
         self.spec = record.spec
         self.name = record.spec.name if record.spec is not None else "main"
-        self.files = FilesSeen()
         self.jobs = jobs
         self.commands = BackgroundCommands(jobs)
         self.id: AgentId = record.agent_id
-        self.tasks = TaskList(self.id, tasks, session.emit, check=setup.check_thread)
-        self.inbox = Inbox(record, session)
         # After a crash a subagent is paused until the person says that it goes on.
         self.pace = PauseControl(is_paused=record.spec is not None and record.was_running)
         self.meter = UsageMeter(record)
         self.end: AgentEnded | None = record.end and with_short_text(record.end)
         self.life = Lifecycle(record.agent_id, record.end.status if record.end else None)
-        # Closed, whatever an earlier version left open: no provider takes an unanswered call.
-        self._history = close_open_calls(record.history) if record.end is None else []
         self._step = record.step
         self._setup = setup
-        self._dispatch = setup.dispatch
-        self.settings = setup.settings
+        self._dispatch, self.settings = setup.dispatch, setup.settings
         self.skills = SkillUse(self, setup.skills)
-        self.context = AgentContext(self, setup.context, record.before_compaction)
         self._activity = Activity()
-        self._turn_usage = Usage()
         self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
-        self._recent = RecentCalls()
+        self._turn_usage = Usage()
         self.batch: ToolBatch | None = None
         self._report: StopReport | None = None
+        self.take_path(record, tasks)
+
+    def take_path(self, record: AgentRecord, tasks: TaskState) -> None:
+        """Go on with this history, inbox and task list, which are on disk."""
+        self.tasks = TaskList(self.id, tasks, self.session.emit, check=self._setup.check_thread)
+        self.inbox = Inbox(record, self.session)
+        # Closed, whatever an earlier version left open: no provider takes an unanswered call.
+        self._history = close_open_calls(record.history) if record.end is None else []
+        self.context = AgentContext(self, self._setup.context, record.before_compaction)
+        self._forget_files()
+
+    def _forget_files(self) -> None:
+        self.files, self._recent = FilesSeen(), RecentCalls()
+        self._setup.forget(self.id)
 
     # -- what others see ---------------------------------------------------------------
 
@@ -227,9 +238,8 @@ class Agent:
             self.session.update(status="running")
         except StoreError as error:
             refused = error
-        coroutine = self._run_turn(refused)
-        turn = asyncio.get_running_loop().create_task(coroutine, name=f"turn {self.id}")
-        self.life.turn = turn
+        loop, coroutine = asyncio.get_running_loop(), self._run_turn(refused)
+        self.life.turn = turn = loop.create_task(coroutine, name=f"turn {self.id}")
         turn.add_done_callback(self._on_turn_done)
 
     def resume(self) -> None:
@@ -244,8 +254,7 @@ class Agent:
 
     def stop(self, by: str = "user") -> None:
         """Cancel the turn; it ends with a report. Does nothing when none runs."""
-        turn = self.life.turn
-        if turn is not None and not turn.done() and self.life.phase is Phase.RUNNING:
+        if (turn := self.life.turn) and not turn.done() and self.life.phase is Phase.RUNNING:
             self.life.cancel_turn(by)
             self._report = stop_report(self.batch, self.life.stopped_by)
             turn.cancel()
@@ -254,14 +263,12 @@ class Agent:
     def release(self) -> None:
         """Let go of what only a live agent needs; the store has the rest of it."""
         self.context.forget()
-        self.files = FilesSeen()
-        self._recent = RecentCalls()
         self.skills = SkillUse(self, self._setup.skills)
         if self.end is not None:
             self.end = with_short_text(self.end)
         if self.spec is not None:
             self.spec = msgspec.structs.replace(self.spec, prompt="")  # it was its first note
-        self._setup.forget(self.id)
+        self._forget_files()
 
     def recalled(self) -> AgentRecord:
         """Return what an ended agent let go of, from the store."""
@@ -284,9 +291,7 @@ class Agent:
         cleared = ContextCleared(self.id, time.time())
         self.tasks.begin_anew(lambda changed: self.session.emit(cleared, changed))
         self.context.forget()
-        self.files = FilesSeen()
-        self._recent = RecentCalls()
-        self._setup.forget(self.id)
+        self._forget_files()
 
     async def close(self) -> None:
         """Wait until a stopped turn has ended, then end the background commands."""
@@ -346,7 +351,7 @@ class Agent:
         steps = 0
         if self.context.wanted is not None and not self._has_work():
             await self.skills.prepare(list)
-            await self.context.fit(lambda: self._request(has_tools=True))
+            await self.context.fit(lambda: self.request(has_tools=True))
         while self._has_work():
             if steps >= self.settings().max_steps:
                 raise StepLimitReached
@@ -400,7 +405,9 @@ class Agent:
             self.id, self._emit, on_accepted=lambda: self.inbox.confirm(self._step)
         )
         try:
-            answer = await self._answered(stream, has_tools=has_tools)
+            answer = await fitting_answer(
+                stream, self._setup.model, self.context, lambda: self.request(has_tools=has_tools)
+            )
             message = Message(stream.message_id, "assistant", answer.parts, created_at=time.time())
             self._append_answer(message, answer.usage)
         except (ModelError, StoreError, asyncio.CancelledError) as ended:
@@ -408,22 +415,13 @@ class Agent:
             raise
         return message, answer
 
-    async def _answered(self, stream: AnswerStream, *, has_tools: bool) -> Answer:
-        """Return the answer to a request that fits; one that is refused as too long is made so."""
-        request = await self.context.fit(lambda: self._request(has_tools=has_tools))
-        while True:
-            try:
-                answer = await stream.read(self._setup.model, request)
-            except ModelError as error:
-                if error.fault.kind != "too_large" or stream.is_started:
-                    raise
-                await self.context.refit(request, error.fault)
-                request = self._request(has_tools=has_tools)
-            else:
-                self.context.counted(request, answer.usage)
-                return answer
+    @property
+    def skill_list(self) -> str:
+        """What its prompt says of skills; empty if nothing."""
+        return self.skills.catalog.section
 
-    def _request(self, *, has_tools: bool) -> ModelRequest:
+    def request(self, *, has_tools: bool) -> ModelRequest:
+        """Return the next request, as the history is now; without tools it is the last."""
         return request_for(
             self.id,
             self.scope,
@@ -459,6 +457,7 @@ class Agent:
         changes: dict[str, Any] = {"usage": self.session.info.usage + usage}
         if self.spec is None:
             changes["context_tokens"] = usage.input_tokens
+            changes["calibration"] = self.context.calibration
             if (window := self.context.window) is not None:
                 changes |= {"context_limit": window.tokens, "context_source": window.source}
         try:

@@ -12,6 +12,15 @@ from desktop_agent.core.ids import AgentId, new_message_id
 from desktop_agent.core.messages import Message, TextPart, ToolCall
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, Retrying
 from desktop_agent.engine.base.ports import Model
+from desktop_agent.engine.context.context import AgentContext
+
+# A server that cuts the stream of a request as too long does so each time.
+_BREAKS = 2
+_MOST_ROUNDS = 3
+
+
+class BrokeOff(ModelError):
+    """The connection broke as often as if the request were too long."""
 
 
 class AnswerStream:
@@ -35,9 +44,15 @@ class AnswerStream:
         self.is_started = False
         self._text: list[str] = []
 
-    async def read(self, model: Model, request: ModelRequest) -> Answer:
-        """Return the answer; raises ModelError, also for a stream that ends without one."""
+    async def read(
+        self, model: Model, request: ModelRequest, *, may_be_long: bool = False
+    ) -> Answer:
+        """Return the answer; raises ModelError, also for a stream that ends without one.
+
+        One that `may_be_long` is tried twice: then BrokeOff is raised.
+        """
         answer: Answer | None = None
+        breaks = 0
         # A generator that is not closed would leave the provider's answer running.
         async with aclosing(model.stream(request)) as items:
             async for item in items:
@@ -48,11 +63,14 @@ class AnswerStream:
                         self._accept()
                         self._show(kind, text)
                     case Retrying(attempt, delay_s, fault):
+                        breaks += fault.kind == "reset"
+                        if may_be_long and breaks >= _BREAKS:
+                            raise BrokeOff(fault)
                         self._emit(RetryScheduled(self._agent_id, attempt, delay_s, fault))
                     case Answer():
                         self._accept()
                         answer = item
-        if answer is None or not answer.parts:
+        if answer is None or not _says_something(answer):
             raise ModelError(_empty(answer))
         self._start()
         return answer
@@ -85,17 +103,53 @@ class AnswerStream:
             self._emit(PartDelta(self._agent_id, self.message_id, "thinking", text))
 
 
+async def fitting_answer(
+    stream: AnswerStream, model: Model, context: AgentContext, make: Callable[[], ModelRequest]
+) -> Answer:
+    """Return the answer to a request that fits; one that is refused as too long is made so.
+
+    So is one that may be too long and breaks off without a word, where something can be left out.
+    """
+    request, rounds = await context.fit(make), 0
+    while True:
+        may_be_long = rounds < _MOST_ROUNDS and context.is_near(request)
+        try:
+            answer = await stream.read(model, request, may_be_long=may_be_long)
+        except BrokeOff:
+            rounds = rounds + 1 if await context.relieve(request) else _MOST_ROUNDS
+        except ModelError as error:
+            if error.fault.kind != "too_large" or stream.is_started:
+                raise
+            await context.refit(request, error.fault)
+        else:
+            context.counted(request, answer.usage)
+            return answer
+        request = make()
+
+
+def _says_something(answer: Answer) -> bool:
+    """Whether it has a call or a word: thinking and blank lines are no answer."""
+    return any(
+        isinstance(part, ToolCall) or (isinstance(part, TextPart) and part.text.strip())
+        for part in answer.parts
+    )
+
+
 def _empty(answer: Answer | None) -> Fault:
     if answer is not None and answer.finish == "filtered":
-        return withheld()
+        return withheld(answer.reason)
     if answer is not None and answer.finish == "length":
         return cut_off()
+    if answer is not None and answer.parts:
+        sentence = "The model ended after thinking, without an answer."
+        return Fault("protocol", sentence, "retry", answer.reason)
     return Fault("protocol", "The model sent an empty answer.", "retry")
 
 
-def withheld() -> Fault:
+def withheld(reason: str = "") -> Fault:
     """Return the fault for an answer that the provider's filter kept back."""
-    return Fault("filtered", "The provider's content filter withheld the answer.", "switch_model")
+    sentence = "The provider's content filter withheld the answer"
+    return Fault("filtered", f"{sentence}: {reason}" if reason else f"{sentence}.", "switch_model")
 
 
 def cut_off() -> Fault:
@@ -112,6 +166,6 @@ def is_cut_off(answer: Answer) -> bool:
 def raise_for_finish(answer: Answer) -> None:
     """Raise ModelError for an answer that is not whole; its tool calls are closed by then."""
     if answer.finish == "filtered":
-        raise ModelError(withheld())
+        raise ModelError(withheld(answer.reason))
     if is_cut_off(answer):
         raise ModelError(cut_off())

@@ -19,12 +19,12 @@ from desktop_agent.core.changes import (
 )
 from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import AgentEnded, AgentEvent
-from desktop_agent.core.ids import AgentId, CompactionId, SessionId
+from desktop_agent.core.ids import AgentId, CompactionId, MessageId, SessionId
 from desktop_agent.core.messages import DiffDisplay, Message
 from desktop_agent.core.notes import Note
 from desktop_agent.core.pipes.file_capture import CallBegun, Captured
 from desktop_agent.core.requests import ModelRequest, StreamItem
-from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.sessions import BranchPoint, SessionInfo
 from desktop_agent.core.tasks import TaskState
 from desktop_agent.core.usage import Usage
 
@@ -63,7 +63,7 @@ class AgentRecord:
     life. `budget` is what the person gave it since. `unpriced` and `uncounted` are steps whose
     cost, or tokens, are not known. `left_out` are user messages that a compaction or a clearing
     took out of the history, `before_compaction` the id and the history before a compaction that
-    nothing follows.
+    nothing follows. A subagent that `is_elsewhere` was started on another branch than is shown.
     """
 
     agent_id: AgentId
@@ -82,6 +82,7 @@ class AgentRecord:
     uncounted: int = 0
     left_out: tuple[Message, ...] = ()
     before_compaction: tuple[CompactionId, tuple[Message, ...]] | None = None
+    is_elsewhere: bool = False
 
 
 class StoreError(Exception):
@@ -152,6 +153,34 @@ class Store(Protocol):
         """Return the task lists of the session's agents: what the last ListChanged said."""
         ...
 
+    def begin_branch(
+        self,
+        session_id: SessionId,
+        before: MessageId,
+        *events: AgentEvent,
+        info: SessionInfo | None = None,
+    ) -> None:
+        """Go on from right before a user message of the main agent's, with these events.
+
+        Its task list is as it was then, as far as that was kept. What follows the message stays
+        on its branch. Raises LookupError when the branch that is shown has no such message.
+        """
+        ...
+
+    def switch_branch(
+        self, session_id: SessionId, head: int, info: SessionInfo | None = None
+    ) -> None:
+        """Go on at the end of a branch; LookupError when there is none of that number."""
+        ...
+
+    def branch_points(self, session_id: SessionId) -> tuple[tuple[BranchPoint, ...], int]:
+        """Return where others branch off, first to last, and a number for the branch shown."""
+        ...
+
+    def notes_in(self, session_id: SessionId, message_id: MessageId) -> tuple[Note, ...]:
+        """Return the notes that a user message of the main agent's was made of."""
+        ...
+
     def search(self, text: str, limit: int) -> tuple[SessionId, ...]:
         """Return sessions whose title or messages hold the words, best first."""
         ...
@@ -199,8 +228,8 @@ class FileHistory(Protocol):
         """Return all that a session changed; paths are relative to `root`."""
         ...
 
-    async def diff(self, scope: UndoScope) -> DiffDisplay:
-        """Return how a scope changed its path."""
+    async def diff(self, scope: UndoScope, *, is_since: bool = False) -> DiffDisplay:
+        """Return how a scope changed its path, or how that was changed since."""
         ...
 
     async def patch(self, session_id: SessionId, root: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from desktop_agent.core.events import AgentEnded, AgentEvent, Event, PartDelta, ToolOutput
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.ids import AgentId, MessageId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
 
@@ -127,6 +127,24 @@ class Session:
         info = self._with(changes, touch=touch)
         if info != self._info or not self._is_saved:
             self._write((), info)
+
+    def begin_branch(self, before: MessageId, *events: AgentEvent, **changes: object) -> None:
+        """Go on from right before a message, with these events; as `emit` for the rest.
+
+        Raises LookupError where the branch that is shown has no such message.
+        """
+        self.write_owed()
+        info = self._with(changes, touch=True)
+        self._store.begin_branch(self._info.id, before, *events, info=info)
+        self._take(info, is_saved=True)
+        self._tell(events)
+
+    def switch_branch(self, head: int, **changes: object) -> None:
+        """Go on at the end of another branch. Raises StoreError, LookupError: nothing changed."""
+        self.write_owed()
+        info = self._with(changes, touch=False)
+        self._store.switch_branch(self._info.id, head, info)
+        self._take(info, is_saved=True)
 
     def write_owed(self) -> None:
         """Write what is owed; raises StoreError when the disk still refuses."""

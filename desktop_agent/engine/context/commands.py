@@ -1,4 +1,4 @@
-"""The engine's commands about an agent's context."""
+"""The engine's commands and queries about an agent's context."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Protocol
 
 from desktop_agent.core.events import CommandRefused, Event
 from desktop_agent.core.ids import AgentId, CompactionId
+from desktop_agent.core.requests import ModelRequest
+from desktop_agent.core.usage import ContextUse
 from desktop_agent.engine.context.context import AgentContext
 
 _NOTHING = "There is nothing to summarise yet."
@@ -32,6 +34,15 @@ class Holder(Protocol):
     @property
     def context(self) -> AgentContext:
         """What makes its requests fit."""
+        ...
+
+    @property
+    def skill_list(self) -> str:
+        """What its prompt says of skills; empty if nothing."""
+        ...
+
+    def request(self, *, has_tools: bool) -> ModelRequest:
+        """Return the next request, as the history is now."""
         ...
 
     def compact(self, keep: str) -> None:
@@ -72,6 +83,11 @@ class ContextCommands(ABC):
             self._emit(CommandRefused("compact", _NOTHING, agent_id))
         else:
             agent.compact(keep)
+
+    async def context_use(self, agent_id: AgentId) -> ContextUse:
+        """Return what an agent's next request would take of its model's window."""
+        agent = self._agent(agent_id)
+        return await agent.context.use(agent.request(has_tools=True), agent.skill_list)
 
     def undo_compaction(self, agent_id: AgentId, compaction_id: CompactionId) -> None:
         """Bring back what a compaction left out, while nothing follows it."""

@@ -23,13 +23,19 @@ from desktop_agent.core.ids import (
 from desktop_agent.core.messages import Message, TextPart, ToolResult, compacted
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.core.tool import Tool
-from desktop_agent.core.usage import Usage
+from desktop_agent.core.usage import Calibration, ContextUse, Usage
 from desktop_agent.engine.base.ports import Model
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.context import summary
+from desktop_agent.engine.context.breakdown import breakdown
 from desktop_agent.engine.context.compaction import Draft, Split, carried_parts, files_of, split
 from desktop_agent.engine.context.estimate import Estimate
-from desktop_agent.engine.context.windows import Window, Windows, refused_window
+from desktop_agent.engine.context.windows import (
+    Window,
+    Windows,
+    probable_window,
+    refused_window,
+)
 from desktop_agent.engine.tasks.task_list import TaskList
 from desktop_agent.engine.tasks.user_edits import list_part
 from desktop_agent.engine.workspace.output_files import OutputFiles
@@ -40,6 +46,8 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 _LIMIT = 0.85
 _GOAL = 0.35
 _REFUSED = 0.8
+# A request that takes this share of what is known, or likely, may have been too long.
+_NEAR = 0.7
 # Of that room: above the first a summary is made, the second is for newest messages, the third
 # for the summary itself.
 _SUMMARY_FROM, _NEWEST, _SUMMARY = 0.5, 0.25, 0.15
@@ -108,15 +116,19 @@ class AgentContext:
     """`wanted` is what the user asked to be kept of a compaction by hand, None when none waits."""
 
     def __init__(self, owner: Owner, services: ContextServices, before: Before | None) -> None:
+        services.windows.remember(owner.session.info)
         self._owner = owner
         self._services = services
-        self._estimate = Estimate()
+        info = owner.session.info
+        self._estimate = Estimate(services.windows.calibration(info.model, info.api_base))
         self._before = before
         self.window: Window | None = None
         self.wanted: str | None = None
         # If a compaction did not get below the limit, the next is worth it above this.
         self._least = 0
-        services.windows.remember(owner.session.info)
+        # What the last request took, and what a request took that broke off without a word.
+        self._last = Usage()
+        self._suspected = 0
 
     # -- before and after a request --------------------------------------------------------
 
@@ -126,6 +138,7 @@ class AgentContext:
         Raises ModelError when the side call does, StoreError when the disk refuses.
         """
         request = make()
+        self._follow(request)
         self.window = await self._services.windows.of(request.model, request.api_base)
         wanted, self.wanted = self.wanted, None
         limit = _LIMIT * self.window.tokens if self.window is not None else math.inf
@@ -150,9 +163,58 @@ class AgentContext:
             windows.learn(model, base, before)  # it may be about something else than the history
             raise ModelError(fault)
 
+    def is_near(self, request: ModelRequest) -> bool:
+        """Whether a request may be too long for a server that does not say so."""
+        likely = probable_window(request.api_base)
+        window = self.window.tokens if self.window is not None else likely
+        return self._tokens(request) >= _NEAR * window
+
+    async def relieve(self, request: ModelRequest) -> bool:
+        """Make the history shorter: a request broke off without a word, and may be too long.
+
+        Returns False when nothing can be left out. That it was too long is learned when a shorter
+        one is answered. Raises as `fit` does.
+        """
+        before, tokens = self.window, self._tokens(request)
+        likely = tokens * 3 // 4
+        if before is None or before.tokens > likely:
+            self.window = Window(max(1, likely), "learned")
+        try:
+            is_shorter = await self._compact(request, "refused", "")
+        finally:
+            self.window = before
+        self._suspected = tokens if is_shorter else 0
+        return is_shorter
+
     def counted(self, request: ModelRequest, usage: Usage) -> None:
         """Take what the provider counted."""
+        windows, model, base = self._services.windows, request.model, request.api_base
+        suspected, taken, self._suspected = self._suspected, self._tokens(request), 0
+        if taken < suspected:
+            between = (suspected + taken) // 2
+            windows.learn(model, base, min(between, windows.learned(model, base) or between))
+        self._last = usage
         self._estimate.counted(request, usage.input_tokens)
+        windows.calibrate(self._estimate.calibration)
+
+    @property
+    def calibration(self) -> Calibration:
+        """What is known of estimates for its model."""
+        return self._estimate.calibration
+
+    async def use(self, request: ModelRequest, skill_list: str) -> ContextUse:
+        """Return what a request takes, part by part, and of how much."""
+        self._follow(request)
+        window = await self._services.windows.of(request.model, request.api_base)
+        parts = breakdown(request, skill_list, self._estimate, self._services.tools)
+        return msgspec.structs.replace(
+            parts,
+            window=window.tokens if window is not None else None,
+            source=window.source if window is not None else "",
+            input_tokens=self._last.input_tokens,
+            cached_tokens=self._last.cached_tokens,
+            can_compact=self.can_compact(),
+        )
 
     def extended(self) -> None:
         """Something follows in the history: the last compaction can't be undone any more."""
@@ -179,6 +241,12 @@ class AgentContext:
         self._replace([], None)
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _follow(self, request: ModelRequest) -> None:
+        """Go on with what is known of estimates for the model that is asked now."""
+        if not self._estimate.is_of(request):
+            known = self._services.windows.calibration(request.model, request.api_base)
+            self._estimate = Estimate(known)
 
     def _tokens(self, request: ModelRequest) -> int:
         return self._estimate.tokens(request)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 
 import msgspec
 
 from desktop_agent.core.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCall
-from desktop_agent.core.requests import ModelRequest
+from desktop_agent.core.requests import ModelRequest, ToolSpec
+from desktop_agent.core.usage import Calibration
 
 # Of UTF-8, for a token: prose has about 4.2, code and JSON 3 to 3.5, Chinese 3.
 _BYTES_PER_TOKEN = 3
@@ -26,10 +28,16 @@ def text_tokens(text: str) -> int:
 
 def message_tokens(message: Message) -> int:
     """Estimate the tokens of a message."""
-    return _MESSAGE_TOKENS + sum(map(_part_tokens, message.parts))
+    return _MESSAGE_TOKENS + sum(map(part_tokens, message.parts))
 
 
-def _part_tokens(part: Part) -> int:
+def tools_tokens(tools: Sequence[ToolSpec]) -> int:
+    """Estimate the tokens of what tools are described with."""
+    return text_tokens(msgspec.json.encode(tools).decode("utf-8"))
+
+
+def part_tokens(part: Part) -> int:
+    """Estimate the tokens of a part of a message."""
     match part:
         case TextPart():
             return text_tokens(part.text)
@@ -48,12 +56,24 @@ def _part_tokens(part: Part) -> int:
 class Estimate:
     """Of one agent's requests. `factor` is what the provider counts for an estimated token."""
 
-    def __init__(self) -> None:
-        self.factor = 1.0
-        self._lowest = _LOWEST
+    def __init__(self, calibration: Calibration | None = None) -> None:
+        """`calibration` is what was learned with this model before, in whatever bounds."""
+        known = calibration or Calibration()
+        self.model, self.api_base = known.model, known.api_base
+        self._lowest = min(1.0, max(_LOWEST, known.lowest))
+        self.factor = min(max(known.factor, self._lowest), _HIGHEST)
         # The last request that was counted, as long as the next one only adds to it.
         self._counted: tuple[int, int] | None = None
         self._sizes: dict[int, tuple[Message, int]] = {}
+
+    @property
+    def calibration(self) -> Calibration:
+        """What was learned by now."""
+        return Calibration(self.model, self.api_base, self.factor, self._lowest)
+
+    def is_of(self, request: ModelRequest) -> bool:
+        """Whether it is about the model that a request is for."""
+        return (self.model, self.api_base) == (request.model, request.api_base)
 
     def tokens(self, request: ModelRequest) -> int:
         """Return what a request will take."""
@@ -70,7 +90,7 @@ class Estimate:
 
     def of_part(self, part: Part) -> int:
         """Return what a part of a message takes."""
-        return math.ceil(_part_tokens(part) * self.factor)
+        return math.ceil(part_tokens(part) * self.factor)
 
     def of_text(self, text: str) -> int:
         """Return what a text takes."""
@@ -99,11 +119,10 @@ class Estimate:
         self._sizes = {}
 
     def _raw(self, request: ModelRequest) -> int:
-        described = msgspec.json.encode(request.tools).decode("utf-8")
         sizes = {id(message): (message, self._size(message)) for message in request.messages}
         self._sizes = sizes
         said = sum(size for _, size in sizes.values())
-        return text_tokens(request.system) + text_tokens(described) + said
+        return text_tokens(request.system) + tools_tokens(request.tools) + said
 
     def _size(self, message: Message) -> int:
         # Kept by identity, with the message itself: an id of one that lives is nobody else's.

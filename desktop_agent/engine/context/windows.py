@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
-from desktop_agent.core.sessions import SessionInfo, WindowSource
+from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.usage import Calibration, WindowSource
 
 _log = logging.getLogger(__name__)
 
 _SMALLEST = 1_000
+# What a request is likely to be too long for where nothing is known: of a server of one's own, and
+# of a provider.
+_PROBABLE_OWN, _PROBABLE = 4_096, 32_000
 _READ = 8_000
 # What providers say: "200251 tokens > 199999 maximum", "maximum context length is 8192 tokens",
 # "the maximum number of tokens allowed (1048576)", "available context size (4096 tokens)".
@@ -46,6 +52,7 @@ class Windows:
         self._settings = settings
         self._known: dict[str, int | None] = {}
         self._learned: dict[tuple[str, str], int] = {}
+        self._calibrations: dict[tuple[str, str], Calibration] = {}
 
     async def of(self, model: str, api_base: str) -> Window | None:
         """Return a model's window; the smallest that is known of counts."""
@@ -70,8 +77,20 @@ class Windows:
         else:
             self._learned[model, api_base] = tokens
 
+    def calibration(self, model: str, api_base: str) -> Calibration:
+        """Return what is known of estimates for a model."""
+        known = self._calibrations.get((model, api_base))
+        return known if known is not None else Calibration(model, api_base)
+
+    def calibrate(self, calibration: Calibration) -> None:
+        """Keep what was learned about estimates, for the next agent with this model as well."""
+        self._calibrations[calibration.model, calibration.api_base] = calibration
+
     def remember(self, info: SessionInfo) -> None:
         """Take what an earlier run of the app has learned."""
+        kept = info.calibration
+        if kept.model:
+            self._calibrations.setdefault((kept.model, kept.api_base), kept)
         if info.context_source == "learned" and info.context_limit:
             self._learned.setdefault((info.model, info.api_base), info.context_limit)
 
@@ -86,6 +105,16 @@ class Windows:
                 return None
             self._known[model] = info.context_limit if info is not None else None
         return self._known[model]
+
+
+def probable_window(api_base: str) -> int:
+    """Return what a model's window is likely to be at least, when nobody says."""
+    try:
+        host = urlsplit(api_base).hostname or ""
+        is_own = host == "localhost" or not ipaddress.ip_address(host).is_global
+    except ValueError:
+        is_own = False
+    return _PROBABLE_OWN if is_own else _PROBABLE
 
 
 def refused_window(fault: Fault, tokens: int) -> int:

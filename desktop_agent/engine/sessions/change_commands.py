@@ -57,9 +57,12 @@ class ChangeCommands(ABC):
         """Return all that a session changed."""
         return await self._keeper().changes(session_id, self._root(session_id))
 
-    async def change_diff(self, scope: UndoScope) -> Display:
-        """Return how a scope changed its path, as a DiffDisplay."""
-        return await self._keeper().diff(scope)
+    async def change_diff(self, scope: UndoScope, *, is_since: bool = False) -> Display:
+        """Return how a scope changed its path, or with `is_since` how that was changed since.
+
+        As a DiffDisplay.
+        """
+        return await self._keeper().diff(scope, is_since=is_since)
 
     async def patch(self, session_id: SessionId) -> str:
         """Return all that a session changed as one patch."""
@@ -90,13 +93,28 @@ class ChangeCommands(ABC):
         meta = ChangeSet(new_change_set_id(), "undo", session.info.main_agent, began=now)
         shown, self._shown = self._shown, None
         plan = shown if shown is not None and shown.scope == scope else None
-        report = await keeper.undo(wanted, choices, meta, plan, root)
-        changes = await keeper.changes(scope.session_id, root)
-        made = next((one for one in changes.sets if one.id == report.set_id), None)
-        if made is not None:
-            self._kept.tell(scope.session_id, made)
-            self._tell_of_undo(session, report, made, changes)
+        try:
+            report = await keeper.undo(wanted, choices, meta, plan, root)
+        except UndoError:
+            if keeper.is_unfinished:  # who did it has ended in the middle
+                self._kept.spawn(self._recovered(keeper))
+            raise
+        await self._told_of(keeper, report)
         return report
+
+    async def _told_of(self, keeper: FileHistory, report: UndoReport) -> None:
+        """Tell the window what an undo changed, and the agents whose changes it took back."""
+        made, session_id = report.made, report.session_id
+        if made is None or session_id is None:
+            return
+        self._kept.tell(session_id, made)
+        try:
+            session = self._sessions.session(session_id)
+            changes = await keeper.changes(session_id, self._root(session_id))
+        except (KeyError, UndoError) as error:  # the session is gone, or the files are back
+            _log.warning("agents were not told of an undo: %s", error)
+            return
+        self._tell_of_undo(session, report, made, changes)
 
     async def undo_usage(self) -> tuple[UndoUsage, ...]:
         """Return what is kept for each folder."""
@@ -130,6 +148,7 @@ class ChangeCommands(ABC):
             self._emit(EngineFailed("undo", f"An undo that was cut off is not finished: {error}"))
             return
         for report in reports:
+            await self._told_of(keeper, report)
             count = len(report.restored) + len(report.merged)
             files = "1 file was" if count == 1 else f"{count:,} files were"
             lost = f" Left as they are: {_listed(report.kept)}." if report.kept else ""

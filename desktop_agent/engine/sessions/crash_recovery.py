@@ -107,6 +107,8 @@ def unreported(records: Sequence[AgentRecord]) -> list[NoteQueued]:
         parent = by_id.get(record.spec.parent_id) if record.spec is not None else None
         if parent is None or record.spec is None or record.end is None or parent.end is not None:
             continue
+        if record.is_elsewhere:  # who started it was told on that branch
+            continue
         end = record.end
         if _went_on(parent, end.at) or _has_report(parent, record.agent_id):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -25,7 +26,7 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.ids import AgentId, SessionId
-from desktop_agent.core.sessions import SessionInfo, SessionStatus
+from desktop_agent.core.sessions import KEPT_DELETED_S, SessionInfo, SessionStatus
 from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
@@ -46,6 +47,9 @@ _PAGE = 400
 _FLUSH_S = 0.4
 # After a refused write; so often it is looked whether the disk takes it now.
 _RETRY_S = 2.0
+# Between erasing two deleted sessions whose time is up, and between looking for some.
+_ERASE_STEP_S = 5.0
+_ERASE_LOOK_S = 3600.0
 _WAITS = frozenset({"waiting_approval", "waiting_answer"})
 _ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
 _UNDER_WAY = frozenset({"running", "needs_you", "paused"})
@@ -61,15 +65,20 @@ class Sessions:
         outputs: OutputFiles,
         agents: Agents,
         new_agent: Callable[[Session, AgentRecord, TaskState], Agent],
-        forgotten: Callable[[SessionId], None],
+        ended: Callable[[SessionId], None],
+        erased: Callable[[SessionId], None],
     ) -> None:
-        """`forgotten` hears of each session that was deleted, once all of it has ended."""
+        """`ended` hears of each session that was deleted, once nothing of it runs any more.
+
+        `erased` hears when it is gone for good.
+        """
         self._store = store
         self._listener = listener
         self._outputs = outputs
         self._agents = agents
         self._new_agent = new_agent
-        self._forgotten = forgotten
+        self._ended = ended
+        self._erased = erased
         self._infos: dict[SessionId, SessionInfo] = {}
         self._sessions: dict[SessionId, Session] = {}
         self.is_closing = False
@@ -85,7 +94,10 @@ class Sessions:
             QuestionAnswered: self._on_question,
         }
         self._list_timer: asyncio.Handle | None = None
-        self._endings: set[asyncio.Task[None]] = set()
+        self._endings: dict[SessionId, asyncio.Task[None]] = {}
+        # What is to be done with a deleted session once its agents have ended.
+        self._after_ending: dict[SessionId, Callable[[SessionId], None]] = {}
+        self._erase_timer: asyncio.TimerHandle | None = None
 
     # -- sessions --------------------------------------------------------------------------
 
@@ -98,6 +110,9 @@ class Sessions:
             if info.status in _UNDER_WAY:
                 self._close_interrupted(info)
         self._emit_list()
+        # The first look is after the window is there.
+        loop = asyncio.get_running_loop()
+        self._erase_timer = loop.call_later(_ERASE_STEP_S, self._erase_overdue)
 
     def add(self, info: SessionInfo) -> None:
         """Keep a new session. Raises StoreError, and then there is none."""
@@ -131,7 +146,10 @@ class Sessions:
         lists = self._task_lists(session_id)
         notes = self._waiting_notes(session_id)
         events = (*page.events, *session.owed_by(main))
-        self.emit(SessionOpened(session.info, agents, events, page.first_seq, lists, notes))
+        points = self._store.branch_points(session_id)
+        self.emit(
+            SessionOpened(session.info, agents, events, page.first_seq, lists, notes, *points)
+        )
 
     def open_agent(self, agent_id: AgentId) -> None:
         """Send out one agent's newest events, ended or not."""
@@ -141,19 +159,37 @@ class Sessions:
         self.emit(AgentOpened(self._agents.info(agent), events, page.first_seq))
 
     def delete(self, session_id: SessionId) -> None:
-        """Stop a session's agents, then delete all of it; an unknown id is ignored."""
-        info = self._infos.pop(session_id, None)
-        if info is None:
+        """Stop a session's agents and put it among the recently deleted; raises StoreError.
+
+        One in which nothing was said is erased. An unknown id is ignored.
+        """
+        info = self._infos.get(session_id)
+        if info is None or info.deleted_at:
             return
+        self.session(session_id).update(deleted_at=time.time(), touch=False)
+        if info.is_untouched:
+            self._after_ending[session_id] = self._erase
         main = self._agents.find(info.main_agent)
         if main is None:
-            self._forget(info)
-        else:
-            self._agents.stop(main)
-            job = asyncio.get_running_loop().create_task(self._delete_after(info))
-            self._endings.add(job)
-            job.add_done_callback(self._endings.discard)
-        self._schedule_list()
+            self._end(session_id)
+            return
+        self._agents.stop(main)
+        job = asyncio.get_running_loop().create_task(self._end_after(session_id))
+        self._endings[session_id] = job
+        job.add_done_callback(lambda _: self._endings.pop(session_id, None))
+
+    def restore_deleted(self, session_id: SessionId) -> None:
+        """Take a session from the recently deleted ones; raises StoreError."""
+        self._when_ended(session_id, self._restore_deleted)
+
+    def erase(self, session_id: SessionId) -> None:
+        """Erase all of a recently deleted session; another id is ignored."""
+        self._when_ended(session_id, self._erase)
+
+    def empty_deleted(self) -> None:
+        """Erase all recently deleted sessions, one after the other."""
+        for info in self._deleted():
+            self.erase(info.id)
 
     async def close(self) -> None:
         """Stop every agent, end its background commands and write what is buffered.
@@ -169,8 +205,8 @@ class Sessions:
         # At the same time: each may have commands that take their 2 s to go.
         await asyncio.gather(*(agent.close() for agent in agents))
         if self._endings:
-            await asyncio.wait(self._endings)
-        for timer in (self._flush_timer, self._retry_timer):
+            await asyncio.wait(tuple(self._endings.values()))
+        for timer in (self._flush_timer, self._retry_timer, self._erase_timer):
             if timer is not None:
                 timer.cancel()
         self._write_the_rest(is_last=True)
@@ -190,6 +226,13 @@ class Sessions:
         if agent is None:
             raise KeyError(f"there is no agent {agent_id}")
         return agent
+
+    def take_path(self, agent: Agent) -> None:
+        """Have a session's main agent go on along the branch that is shown now; send it out."""
+        session_id = agent.session.info.id
+        state = self._store.task_states(session_id).get(agent.id, TaskState())
+        agent.take_path(agent.session.load(agent.id), restored(state))
+        self.open(session_id)
 
     def on_agents_changed(self, session_id: SessionId) -> None:
         """Send out the agents; the session needs the person while one of them waits."""
@@ -257,25 +300,59 @@ class Sessions:
             for agent_id, state in states.items()
         )
 
-    async def _delete_after(self, info: SessionInfo) -> None:
-        await asyncio.gather(*(agent.close() for agent in self._agents.of_session(info.id)))
-        self._forget(info)
+    async def _end_after(self, session_id: SessionId) -> None:
+        await asyncio.gather(*(agent.close() for agent in self._agents.of_session(session_id)))
+        self._end(session_id)
 
-    def _forget(self, info: SessionInfo) -> None:
+    def _end(self, session_id: SessionId) -> None:
+        self._agents.forget(session_id)
+        self._ended(session_id)
+        then = self._after_ending.pop(session_id, None)
+        if then is not None:
+            then(session_id)
+
+    def _when_ended(self, session_id: SessionId, then: Callable[[SessionId], None]) -> None:
+        """Do it with a deleted session, once what ran in it has ended; the last wish counts."""
+        info = self._infos.get(session_id)
+        if info is None or not info.deleted_at:
+            return
+        if session_id in self._endings:
+            self._after_ending[session_id] = then
+        else:
+            then(session_id)
+
+    def _restore_deleted(self, session_id: SessionId) -> None:
+        self.session(session_id).keep(deleted_at=0.0)
+
+    def _erase(self, session_id: SessionId) -> None:
+        info = self._infos[session_id]
         try:
             if self._outputs.has_unclaimed:
-                self._claim_outputs(info.id, self._store.load_agents(info.id))
-            self._store.delete_session(info.id)
+                self._claim_outputs(session_id, self._store.load_agents(session_id))
+            self._store.delete_session(session_id)
         except StoreError as error:
-            self._infos[info.id] = info
-            self._schedule_list()
-            what = f"“{info.title}” was not deleted: {error}"
-            self.emit(CommandRefused("delete_session", what))
+            self.emit(CommandRefused("erase_session", f"“{info.title}” was not deleted: {error}"))
             return
-        self._sessions.pop(info.id, None)
-        self._agents.forget(info.id)
-        self._forgotten(info.id)
-        self._outputs.delete(info.id)  # last: a session that is listed can still read them
+        del self._infos[session_id]
+        self._sessions.pop(session_id, None)
+        self._erased(session_id)
+        self._outputs.delete(session_id)  # last: a session that is listed can still read them
+        self._schedule_list()
+
+    def _deleted(self) -> list[SessionInfo]:
+        """Return the recently deleted sessions, the last one first."""
+        found = (info for info in self._infos.values() if info.deleted_at)
+        return sorted(found, key=lambda info: info.deleted_at, reverse=True)
+
+    def _erase_overdue(self) -> None:
+        """Erase the oldest session whose time is up, and look again later: sooner if more wait."""
+        limit = time.time() - KEPT_DELETED_S
+        overdue = [info for info in self._deleted() if info.deleted_at < limit]
+        if overdue:
+            self.erase(overdue[-1].id)
+        wait = _ERASE_STEP_S if len(overdue) > 1 else _ERASE_LOOK_S
+        loop = asyncio.get_running_loop()
+        self._erase_timer = loop.call_later(wait, self._erase_overdue)
 
     def _claim_outputs(self, session_id: SessionId, records: Iterable[AgentRecord]) -> None:
         """Give the session its files of an earlier version, which kept those of all together."""
@@ -358,8 +435,9 @@ class Sessions:
 
     def _emit_list(self) -> None:
         self._list_timer = None
-        newest = sorted(self._infos.values(), key=lambda info: info.updated_at, reverse=True)
-        self.emit(SessionsChanged(tuple(newest)))
+        kept = (info for info in self._infos.values() if not info.deleted_at)
+        newest = sorted(kept, key=lambda info: info.updated_at, reverse=True)
+        self.emit(SessionsChanged(tuple(newest), tuple(self._deleted())))
 
     def _arm_flush(self, _: PartDelta | ToolOutput) -> None:
         if self._flush_timer is None:

@@ -114,6 +114,10 @@ class AgentPanel(QWidget):
         self.tree.flush()
         self.tree.select(agent_id)
 
+    def regions(self) -> tuple[QWidget, ...]:
+        """Return the parts that F6 goes through: the subagents, and what waits for the user."""
+        return (self._area, self.asks)
+
     def wanted_height(self) -> int:
         """Return the height in which nothing has to be scrolled."""
         layout = self._column

@@ -10,7 +10,14 @@ from desktop_agent.core.messages import DiffDisplay, Display
 from desktop_agent.gui.changes.rows import ChangeRow
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, GhostButton, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    IconButton,
+    TextLabel,
+    column,
+    row,
+)
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 
 # In characters of a patch: more is made into lines for nobody, and takes seconds.
@@ -20,11 +27,14 @@ _MOST_SAID = 200
 
 class ChangeDetail(QWidget):
     """Signals:
-    undo_requested(ChangeRow), open_requested(ChangeRow)
+    undo_requested(ChangeRow), open_requested(ChangeRow), talk_requested(ChangeRow)
+    diff_requested(ChangeRow, bool): its diff, or that of what was changed since
     """
 
     undo_requested = Signal(object)
     open_requested = Signal(object)
+    talk_requested = Signal(object)
+    diff_requested = Signal(object, bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,6 +46,14 @@ class ChangeDetail(QWidget):
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "strong", self)
         self._path.setObjectName("changePath")
         self._mark = TextLabel("", "warn", self, name="changeMark")
+        self._compare = GhostButton(theme, self.tr("Compare"), "file-diff", self)
+        self._compare.setObjectName("compareChanged")
+        self._compare.setCheckable(True)
+        self._compare.setToolTip(self.tr("What was changed since"))
+        self._compare.clicked.connect(self._on_compare)
+        words = self.tr("Show in the conversation")
+        self._talk = IconButton(theme, "message-square", words, self, name="showInConversation")
+        self._talk.clicked.connect(lambda: self.talk_requested.emit(self._row))
         self._open = GhostButton(theme, self.tr("Open in editor"), "external-link", self)
         self._open.setObjectName("openChanged")
         self._open.clicked.connect(lambda: self.open_requested.emit(self._row))
@@ -44,7 +62,8 @@ class ChangeDetail(QWidget):
         self._undo.clicked.connect(lambda: self.undo_requested.emit(self._row))
         self._words = TextLabel("", "muted", self, name="changeWords", wraps=True)
         edge, gap = theme.space("l"), theme.space("s")
-        head = row((self._path, 1), self._mark, self._open, self._undo, spacing=gap)
+        buttons = (self._compare, self._talk, self._open, self._undo)
+        head = row((self._path, 1), self._mark, *buttons, spacing=gap)
         head.setContentsMargins(edge, gap, edge, gap)
         self._said = QWidget(self)
         row(self._words, edges=(edge, gap, edge, edge), stretch=0, within=self._said)
@@ -61,15 +80,28 @@ class ChangeDetail(QWidget):
         self._mark.setText(shown.mark)
         self._mark.set_role("error" if shown.tone == "err" else "warn")
         self._mark.setVisible(bool(shown.mark))
+        self._compare.setVisible(shown.is_changed_since)
+        self._talk.setVisible(bool(shown.call_id))
         self._open.setVisible(bool(shown.path))
         self._open.setEnabled(shown.kind != "deleted")
+        if not is_same or not shown.is_changed_since:
+            self._compare.setChecked(False)
         if not is_same:
             self._drop_view()
             self._say("" if shown.path else shown.detail)
 
-    def show_diff(self, scope: UndoScope, display: Display) -> None:
+    @property
+    def is_compared(self) -> bool:
+        """Whether what was changed since is looked at."""
+        return self._compare.isChecked()
+
+    def _on_compare(self) -> None:
+        if self._row is not None:
+            self.diff_requested.emit(self._row, self.is_compared)
+
+    def show_diff(self, scope: UndoScope, display: Display, *, is_since: bool = False) -> None:
         """Show the diff of a scope, if that is still the one that is looked at."""
-        if self._row is None or scope != self._row.scope:
+        if self._row is None or scope != self._row.scope or is_since != self.is_compared:
             return
         patch = display.patch if isinstance(display, DiffDisplay) else ""
         if not patch.startswith("--- "):

@@ -16,12 +16,13 @@ from desktop_agent.gui.kit.theme import Theme
 class ChangeList(QListView):
     """Signals:
     pointed(ChangeRow | None): the one shown in detail
-    undo_requested(ChangeRow), open_requested(ChangeRow)
+    undo_requested(ChangeRow), open_requested(ChangeRow), talk_requested(ChangeRow)
     """
 
     pointed = Signal(object)
     undo_requested = Signal(object)
     open_requested = Signal(object)
+    talk_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -88,6 +89,9 @@ class ChangeList(QListView):
         if row is not None:
             undo = menu.addAction(self.tr("Undo…"))
             undo.triggered.connect(lambda: self.undo_requested.emit(row))
+            if row.call_id:
+                talk = menu.addAction(self.tr("Show in the conversation"))
+                talk.triggered.connect(lambda: self.talk_requested.emit(row))
             if row.path:
                 edit = menu.addAction(self.tr("Open in editor"))
                 edit.setEnabled(row.kind != "deleted")

@@ -35,16 +35,19 @@ class ChangesPage(QWidget):
     """The list on the leading side, the diff on the trailing one; below it if narrow.
 
     Signals:
-        pointed(ChangeRow): asks for its diff, given to `detail`
+        pointed(ChangeRow, bool): asks for its diff, or that of what was changed since; given to
+            `detail`
         undo_requested(ChangeRow | None): of a row, or of everything
         open_requested(ChangeRow): its file, in the user's program
+        talk_requested(ChangeRow): the call that made it, in the conversation
         patch_requested, folder_requested, left
         returned: the user comes back to the window, perhaps from an editor
     """
 
-    pointed = Signal(object)
+    pointed = Signal(object, bool)
     undo_requested = Signal(object)
     open_requested = Signal(object)
+    talk_requested = Signal(object)
     patch_requested = Signal()
     folder_requested = Signal()
     left = Signal()
@@ -177,6 +180,8 @@ class ChangesPage(QWidget):
         for part in (self.list, self.detail):
             part.undo_requested.connect(self.undo_requested)
             part.open_requested.connect(self.open_requested)
+            part.talk_requested.connect(self.talk_requested)
+        self.detail.diff_requested.connect(self.pointed)
 
     # -- what is shown -----------------------------------------------------------------------
 
@@ -197,7 +202,7 @@ class ChangesPage(QWidget):
     def _on_pointed(self, shown: ChangeRow | None) -> None:
         self.detail.show_row(shown)
         if shown is not None and shown.path:
-            self.pointed.emit(shown)
+            self.pointed.emit(shown, self.detail.is_compared)
 
     # -- events ------------------------------------------------------------------------------
 

@@ -53,16 +53,21 @@ class ChangeRow:
     detail: str = ""
     mark: str = ""
     tone: str = "muted"
+    was: str = ""
+    is_changed_since: bool = False
+    agent_id: str = ""
+    call_id: str = ""
 
     @property
     def token(self) -> str:
         """The colour of the icon."""
-        return _ICONS[self.kind][1] if self.path else "muted"
+        return _ICONS[self.kind][1] if self.path and not self.was else "muted"
 
     @property
     def spoken(self) -> str:
         """The row for a screen reader."""
-        said = [self.title, *([kind_text(self.kind)] if self.path else []), self.detail]
+        kind = kind_text(self.kind) if not self.was else translate("Changes", "renamed")
+        said = [self.title, *([kind] if self.path else []), self.detail]
         if self.added or self.removed:
             counts = translate("Changes", "{added} lines added, {removed} removed")
             said.append(counts.format(added=self.added, removed=self.removed))
@@ -135,8 +140,8 @@ class RowMaker:
         if before is not None and before[0] == overview:
             return before[1]
         last = sets.get(overview.sets[-1]) if overview.sets else None
-        scope, detail = changed(self._whole, path=path), self.detail(last)
-        row = _file_row(overview.file, scope, detail, overview.is_changed_since)
+        row = _file_row(overview.file, self._whole, self.detail(last), overview.is_changed_since)
+        row = _made_by(row, last)
         self._known[path] = overview, row
         return row
 
@@ -156,16 +161,18 @@ def _group(
     last: dict[str, ChangeSet] = {}
     files: dict[str, ChangedFile] = {}
     unlisted, began = 0, 0.0
+    first: ChangeSet | None = None
     for made in sets:
+        first = first or made
         began = began or made.began
         unlisted += max(0, made.count - len(made.files))
         for file in made.files:
-            before = files.get(file.path)
+            before = files.pop(file.was, None) if file.was else files.get(file.path)
             files[file.path] = file if before is None else _joined(before, file)
             last[file.path] = made
     key = scope.message_id or scope.agent_id or scope.set_id
     count = len(files) + unlisted
-    yield ChangeRow(
+    head = ChangeRow(
         f"group {key}",
         _title(scope, maker.named) or clock_text(began),
         scope,
@@ -174,9 +181,10 @@ def _group(
         removed=sum(max(0, one.removed) for one in files.values()),
         detail=" · ".join(part for part in (files_text(count), clock_text(began)) if part),
     )
+    yield _made_by(head, first)
     for path, file in files.items():
-        row = _file_row(file, changed(scope, path=path), maker.detail(last[path]), path in since)
-        yield replace(row, key=f"{key} {path}")
+        row = _file_row(file, scope, maker.detail(last[path]), path in since)
+        yield _made_by(replace(row, key=f"{key} {path}"), last[path])
     if unlisted:
         more = translate("Changes", "and {files} more").format(files=files_text(unlisted))
         yield ChangeRow(f"more {key}", more, scope, icon="ellipsis")
@@ -190,9 +198,12 @@ def _title(scope: UndoScope, named: Named) -> str:
 
 
 def _joined(before: ChangedFile, after: ChangedFile) -> ChangedFile:
-    """Return two changes of a file as one."""
+    """Return two changes of a file as one; `after` may have renamed it."""
     kind: ChangeKind = after.kind
-    if before.kind == "created" and after.kind == "changed":
+    was = after.was if before.kind == "changed" else before.was
+    if after.kind == "deleted":
+        was = ""
+    elif before.kind == "created" and after.kind == "changed":
         kind = "created"
     elif before.kind == "deleted" and after.kind == "created":
         kind = "changed"
@@ -200,10 +211,21 @@ def _joined(before: ChangedFile, after: ChangedFile) -> ChangedFile:
     added = before.added + after.added if is_text else -1
     removed = before.removed + after.removed if is_text else -1
     is_held = before.is_held and after.is_held
-    return ChangedFile(after.path, kind, added, removed, is_held)
+    return ChangedFile(after.path, kind, added, removed, is_held, was)
 
 
-def _file_row(file: ChangedFile, scope: UndoScope, detail: str, is_since: bool) -> ChangeRow:
+def _made_by(row: ChangeRow, made: ChangeSet | None) -> ChangeRow:
+    """Return a row that leads to the call which made the set."""
+    if made is None:
+        return row
+    return replace(row, agent_id=made.agent_id, call_id=made.call_id)
+
+
+def _file_row(file: ChangedFile, whole: UndoScope, detail: str, is_since: bool) -> ChangeRow:
+    scope = changed(whole, path=file.path, was=file.was)
+    title = path_text(file.path)
+    if file.was:
+        title = f"{path_text(file.was)} → {title}"
     mark, tone = "", "muted"
     if not file.is_held:
         mark, tone = translate("Changes", "can’t come back"), "err"
@@ -211,14 +233,16 @@ def _file_row(file: ChangedFile, scope: UndoScope, detail: str, is_since: bool) 
         mark, tone = translate("Changes", "changed by you since"), "warn"
     return ChangeRow(
         file.path,
-        path_text(file.path),
+        title,
         scope,
         file.path,
         file.kind,
-        icon_of(file.kind),
+        "file-symlink" if file.was else icon_of(file.kind),
         max(0, file.added),
         max(0, file.removed),
         detail,
         mark,
         tone,
+        file.was,
+        is_since,
     )

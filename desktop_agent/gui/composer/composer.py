@@ -48,6 +48,7 @@ class Composer(QWidget):
     resume_requested = Signal()  # what the engine has already is to be sent
     mode_chosen = Signal(str)
     model_picker_requested = Signal()
+    context_wanted = Signal()  # what fills the model's context is to be shown
     # The agent has ended: the main one is to get this note, or with None to be shown.
     main_requested = Signal(object)
 
@@ -151,6 +152,10 @@ class Composer(QWidget):
     def model_button(self) -> QWidget:
         return self._bar.model
 
+    @property
+    def meter_button(self) -> QWidget:
+        return self._bar.meter
+
     # -- construction ---------------------------------------------------------------------
 
     def _lay_out(self) -> None:
@@ -177,6 +182,7 @@ class Composer(QWidget):
         bar.attach.clicked.connect(box.pick_files)
         bar.mention.clicked.connect(box.begin_mention)
         bar.model.clicked.connect(self.model_picker_requested)
+        bar.meter.clicked.connect(self.context_wanted)
         bar.mode.mode_chosen.connect(self._on_mode_chosen)
         strip.edited.connect(self._edit)
         strip.withdrawn.connect(self._withdraw)

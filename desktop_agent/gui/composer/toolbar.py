@@ -16,11 +16,13 @@ from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
+    GhostButton,
     IconButton,
     PrimaryButton,
     TextButton,
     TextLabel,
     named,
+    restyle,
     row,
 )
 from desktop_agent.gui.language_models.text import short_count
@@ -83,7 +85,8 @@ class ComposerBar(QWidget):
     def _make_right(self) -> None:
         theme = self._theme
         self.cost = TextLabel("", "subtle", name="costLabel")
-        self.meter = TextLabel("", "subtle", name="contextMeter")
+        self.meter = GhostButton(theme, "", name="contextMeter")
+        self.meter.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.send = named(RoundButton(theme, "arrow-up", self.tr("Send message")), "sendButton")
         self.stop = TextButton(theme, self.tr("Stop"), "square", name="stopButton")
         self.second = TextButton(theme, "", name="secondButton")
@@ -108,7 +111,6 @@ class ComposerBar(QWidget):
         trailing = (self.cost, self.meter, self.second, self.first, self.more, self.stop, self.send)
         self._placed: tuple[QWidget, ...] = leading + trailing
         self.cost.setContentsMargins(0, 0, 8, 0)
-        self.meter.setContentsMargins(0, 0, 8, 0)
         self.setLayout(row(*leading, None, *trailing, spacing=_GAP))
 
     def show_state(self, state: SendState) -> None:
@@ -189,22 +191,27 @@ class ComposerBar(QWidget):
     def show_context(self, tokens: int | None, limit: int | None) -> None:
         """Show how full the model's context is; nothing when that is unknown."""
         self._tokens = tokens
-        self._fit()
         if tokens is None:
+            self._fit()
             return
-        locale = QLocale()
         if not limit:
-            self.meter.setText(self.tr("{count} tokens").format(count=short_count(tokens)))
-            self.meter.setToolTip(self.tr("The last request. The model's limit is not known."))
-            self.meter.set_role("subtle")
+            shown = self.tr("{count} tokens").format(count=short_count(tokens))
+            self._show_meter(shown, self.tr("The last request. The model's limit is not known."))
             return
-        percent = round(100 * tokens / limit)
-        self.meter.setText(self.tr("{percent}% context").format(percent=percent))
+        percent, locale = round(100 * tokens / limit), QLocale()
         words = self.tr("{tokens} of {limit} tokens in the last request")
-        self.meter.setToolTip(
-            words.format(tokens=locale.toString(tokens), limit=locale.toString(limit))
-        )
-        self.meter.set_role("error" if percent >= 95 else "warn" if percent >= 80 else "subtle")
+        words = words.format(tokens=locale.toString(tokens), limit=locale.toString(limit))
+        tone = "danger" if percent >= 95 else "warn" if percent >= 80 else ""
+        self._show_meter(self.tr("{percent}% context").format(percent=percent), words, tone)
+
+    def _show_meter(self, shown: str, explained: str, tone: str = "") -> None:
+        self.meter.set_text(shown)
+        self.meter.setToolTip(explained)
+        self.meter.setAccessibleDescription(explained)
+        if self.meter.property("tone") != tone:
+            self.meter.setProperty("tone", tone)
+            restyle(self.meter)
+        self._fit()
 
     def show_sandbox(self, state: SandboxState | None, *, is_machine: bool) -> None:
         """Show whether commands are contained; nothing before it is known."""

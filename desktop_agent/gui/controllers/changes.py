@@ -18,7 +18,7 @@ from desktop_agent.core.changes import (
     UndoReport,
     UndoScope,
 )
-from desktop_agent.core.events import Event, FilesChanged
+from desktop_agent.core.events import EngineFailed, Event, FilesChanged
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from desktop_agent.gui.transcript.view.view import TranscriptView
 
 _NOTICE = "changes"
+# Where the engine says that something about the history of files went wrong.
+_UNDO_FAILED = "undo"
 _REDO, _UNDO = "redo_changes", "undo_changes"
 # A busy agent changes files many times a second; each look goes through all of the session.
 _REST_MS = 400
@@ -53,7 +55,9 @@ class ChangesController(Controller):
         self._full = full
         self._page: ChangesPage | None = None
         self._is_looking = self._is_outdated = self._is_over = False
-        self._asked: UndoScope | None = None
+        self._asked: tuple[UndoScope, bool] | None = None
+        # The call that is to be shown once the transcript of its agent is.
+        self._wanted: tuple[str, str] | None = None
         # What the notice's button takes back: an undo, or an undo of it.
         self._last: UndoScope | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
@@ -62,6 +66,7 @@ class ChangesController(Controller):
         self._news.timeout.connect(lambda: self._frame.notices.remove(_NOTICE))
         parts.bridge.received.connect(self._on_received)
         self._session.shown.connect(self._on_session)
+        self._session.agent_shown.connect(self._on_agent_shown)
         self._pages.page_made.connect(self._on_page_made)
         self._frame.notices.acted.connect(self._act)
         self._frame.header.changes_button.clicked.connect(self.open)
@@ -122,6 +127,8 @@ class ChangesController(Controller):
         mine = self._session.current
         changed = (event for event in batch if isinstance(event, FilesChanged))
         is_mine = any(self._known.owner(event) == mine for event in changed)
+        # Part of what failed may be done all the same.
+        is_mine |= any(isinstance(one, EngineFailed) and one.where == _UNDO_FAILED for one in batch)
         if is_mine and not (self._rest.isActive() or self._is_over):
             self._rest.start()
 
@@ -162,29 +169,52 @@ class ChangesController(Controller):
         page.pointed.connect(self._ask_diff)
         page.undo_requested.connect(self._on_undo_requested)
         page.open_requested.connect(self._open_file)
+        page.talk_requested.connect(self._on_talk_requested)
         page.patch_requested.connect(self._copy_patch)
         page.folder_requested.connect(self._open_folder)
         return page
 
-    def _ask_diff(self, row: ChangeRow) -> None:
+    def _on_talk_requested(self, row: ChangeRow) -> None:
+        """Leave the page for the call that made a change."""
+        self._full.leave()
+        self._wanted = (row.agent_id, row.call_id)
+        if self._session.agent == row.agent_id:
+            self._show_call()
+        else:
+            self._session.show_agent(row.agent_id)
+
+    def _on_agent_shown(self, page: AgentPage) -> None:
+        self._show_call()
+
+    def _show_call(self) -> None:
+        if self._wanted is None or self._session.agent != self._wanted[0]:
+            return
+        call_id, self._wanted = self._wanted[1], None
+        page = self._pages.page(self._session.agent)
+        if page is None or not page.show_call(call_id):
+            text = self.tr("That is further up in the conversation than what is loaded.")
+            self._frame.notices.hint(text)
+
+    def _ask_diff(self, row: ChangeRow, is_since: bool) -> None:
         """Ask for the diff of the row that is looked at; those passed over are left out."""
-        is_under_way, self._asked = self._asked is not None, row.scope
+        is_under_way, self._asked = self._asked is not None, (row.scope, is_since)
         if not is_under_way:
             self._queries.run(self._find_diff(), "a diff")
 
     async def _find_diff(self) -> None:
-        while (scope := self._asked) is not None:
+        while (asked := self._asked) is not None:
+            scope, is_since = asked
             try:
-                display = await self._queries.changes.change_diff(scope)
+                display = await self._queries.changes.change_diff(scope, is_since=is_since)
                 if self._page is not None:
-                    self._page.detail.show_diff(scope, display)
+                    self._page.detail.show_diff(scope, display, is_since=is_since)
             except UndoError as error:
-                if self._page is not None and scope == self._asked:
+                if self._page is not None and asked == self._asked:
                     self._page.detail.show_problem(str(error))
             except BaseException:
                 self._asked = None
                 raise
-            if scope == self._asked:
+            if asked == self._asked:
                 self._asked = None
 
     def _open_file(self, row: ChangeRow) -> None:
@@ -299,6 +329,7 @@ class ChangesController(Controller):
             report = await self._queries.changes.undo(scope, choices)
         except UndoError as error:
             self._say(str(error), "error")
+            self.look()
             return
         action = ""
         if report.set_id and scope.session_id == self._known.session_id:

@@ -27,7 +27,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge
-from desktop_agent.gui.controllers.transcript_pages import STREAMED, SessionPages, is_untouched
+from desktop_agent.gui.controllers.transcript_pages import STREAMED, SessionPages
 from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.folders import real_folder
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 _MAX_RECENT = 12
+_BY_FOLDER = "sessions_by_folder"
 _TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
@@ -100,6 +101,13 @@ class SessionController(QObject):
         sessions.leaving.connect(self.leave)
         sessions.returned.connect(self.take_back)
         sessions.deleted.connect(engine.delete_session)
+        sessions.pinned.connect(engine.pin_session)
+        sessions.archived.connect(engine.archive_session)
+        sessions.restored.connect(engine.restore_session)
+        sessions.erased.connect(engine.erase_session)
+        sessions.emptied.connect(engine.empty_deleted)
+        sessions.set_by_folder(self._state.is_wanted(_BY_FOLDER))
+        sessions.grouping_changed.connect(partial(self._state.remember, _BY_FOLDER))
         self._frame.header.renamed.connect(partial(self.set, engine.rename_session))
         self.pages.page_made.connect(self._connect_page)
 
@@ -260,7 +268,7 @@ class SessionController(QObject):
             self.setup_needed.emit()
             return
         for info in self._staying():
-            if is_untouched(info) and info.workspace.root == workspace.root:
+            if info.is_untouched and info.workspace.root == workspace.root:
                 self.show_session(info.id)
                 return
         self._wanted = new_session_id()
@@ -338,7 +346,7 @@ class SessionController(QObject):
         info = self.info
         if info is not None and info.workspace.root == real:
             return
-        if info is not None and is_untouched(info):
+        if info is not None and info.is_untouched:
             self.set_workspace(Workspace(real))
             return
         self._folder, self._last_workspace = real, None

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QStackedWidget
 from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.events import AgentEvent, Event, FilesChanged, PartDelta, ToolOutput
 from desktop_agent.core.ids import AgentId, SessionId
-from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 
@@ -92,7 +91,7 @@ class SessionPages(QObject):
         """Bring an agent's transcript to the front; one that was kept is up to date."""
         agent_id = page.agent_id
         view = self._pages.get(agent_id)
-        if view is None and is_untouched(page.info) and not page.events:
+        if view is None and page.info.is_untouched and not page.events:
             self._blank = page
             return
         self._blank = None
@@ -150,8 +149,3 @@ class SessionPages(QObject):
         if view is not None:
             view.prepend(events, first_seq)
             self._first_seqs[agent_id] = first_seq
-
-
-def is_untouched(info: SessionInfo) -> bool:
-    """Whether nothing was ever said in the session."""
-    return info.status == "idle" and info.updated_at == info.created_at

@@ -1,13 +1,14 @@
-"""The focus: what happens when its control goes away, and F6 from one part to the next."""
+"""The focus: what happens when its control goes away, Tab in reading order, F6 between parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QStackedWidget, QWidget
 
 from desktop_agent.gui.composer.composer import Composer
+from desktop_agent.gui.kit.reading_order import tab_stops
 
 
 class FocusGuard(QObject):
@@ -65,27 +66,8 @@ def focus_neighbour(regions: Sequence[QWidget], step: int) -> None:
 def first_focusable(region: QWidget) -> QWidget | None:
     """Return where the work of a region is: its first list, text or field, else its first button.
 
-    "First" is as it is read. Not `nextInFocusChain()`: PySide makes what that returns a child
-    of the widget that was asked, and with the end of that widget the other one's document,
-    viewport and actions are taken for deleted.
+    "First" is as it is read.
     """
-    controls = list(_controls(region))
-    if not controls:
-        return None
-    is_mirrored = region.layoutDirection() == Qt.LayoutDirection.RightToLeft
-
-    def order(control: QWidget) -> tuple[bool, int, int]:
-        at = control.mapTo(region, QPoint())
-        across = region.width() - at.x() - control.width() if is_mirrored else at.x()
-        return isinstance(control, QAbstractButton | QScrollArea), at.y(), across
-
-    return min(controls, key=order)
-
-
-def _controls(widget: QWidget) -> Iterator[QWidget]:
-    """Yield what Tab reaches in a widget, and the widget itself if it is one of them."""
-    if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isEnabled():
-        yield widget
-    for child in widget.children():
-        if isinstance(child, QWidget) and child.isVisible() and not child.isWindow():
-            yield from _controls(child)
+    controls = list(tab_stops(region))
+    work = (one for one in controls if not isinstance(one, QAbstractButton | QScrollArea))
+    return next(work, controls[0] if controls else None)

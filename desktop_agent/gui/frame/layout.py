@@ -26,6 +26,14 @@ from desktop_agent.gui.kit.widgets import column, named
 _COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 
 
+class SidePart(QFrame):
+    """What stands at the side: the parts in it that F6 goes through."""
+
+    def regions(self) -> tuple[QWidget, ...]:
+        """Return them from the top."""
+        return (self,)
+
+
 class WindowFrame(QWidget):
     """Below 820 pixels the sidebar is a drawer over the rest, closed by a click beside it.
 
@@ -48,8 +56,7 @@ class WindowFrame(QWidget):
         self._has_side = False
         self._is_full = False
         self._is_conversing = True
-        self._side: QWidget | None = None
-        # The order in which they are made is the order of Tab.
+        self._side: SidePart | None = None
         self.sidebar = Sidebar(theme, self)
         self.center = named(QFrame(self), "center")
         self.header = Header(theme, self.center)
@@ -63,7 +70,8 @@ class WindowFrame(QWidget):
         self._column = column = QVBoxLayout(self.center)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for part in (self.header, self.find_bar, self.notices):
+        self._bars: list[QWidget] = [self.find_bar, self.notices]
+        for part in (self.header, *self._bars):
             column.addWidget(part)
         column.addWidget(self.stack, 1)
         column.addWidget(self._bottom)
@@ -98,8 +106,9 @@ class WindowFrame(QWidget):
     def add_bar(self, bar: QWidget) -> None:
         """Take a bar that stands right below the header."""
         self._column.insertWidget(1, bar)
+        self._bars.insert(0, bar)
 
-    def add_side(self, panel: QWidget) -> None:
+    def add_side(self, panel: SidePart) -> None:
         """Take the side panel; once."""
         self._side = panel
         panel.setParent(self)
@@ -145,8 +154,8 @@ class WindowFrame(QWidget):
     def regions(self) -> tuple[QWidget, ...]:
         """Return the parts that F6 goes through."""
         page = self.stack.currentWidget() or self.stack
-        side = (self._side,) if self._side is not None else ()
-        parts = (self.sidebar, self.header, page, self._bottom, *side)
+        side = self._side.regions() if self._side is not None else ()
+        parts = (self.sidebar, self.header, *self._bars, page, self._bottom, *side)
         return tuple(part for part in parts if part.isVisible())
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.gui.agents.panel import AgentPanel
+from desktop_agent.gui.frame.layout import SidePart
 from desktop_agent.gui.kit.lists.columns import NO_LIMIT
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import Separator, has_focus_in, single_timer
@@ -17,7 +18,7 @@ _SHARE, _SHARE_ASKED = 0.5, 0.36
 _LAID_OUT_MS = 50
 
 
-class RightPanel(QFrame):
+class RightPanel(SidePart):
     """Each part is there only while it has something to show, or was asked for.
 
     Parts that were made before are taken over.
@@ -65,6 +66,10 @@ class RightPanel(QFrame):
         # The rows are laid out a little after they came.
         self._soon = single_timer(self, _LAID_OUT_MS, self._follow)
         self._show_parts()
+
+    def regions(self) -> tuple[QWidget, ...]:
+        """Return tasks, subagents and what waits for the user."""
+        return (self.tasks, *self.agents.regions())
 
     @property
     def has_content(self) -> bool:

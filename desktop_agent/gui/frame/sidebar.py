@@ -58,10 +58,8 @@ class Sidebar(QFrame):
         self._state_icon.set_icon(icon, token)
 
     def add_foot(self, part: QWidget) -> None:
-        """Take a part that stands between the sessions and the last line; Tab goes so as well."""
+        """Take a part that stands between the sessions and the last line."""
         self._column.insertWidget(self._column.count() - 2, part)
-        self.setTabOrder(self.sessions, part)
-        self.setTabOrder(part, self.settings)
 
     def _resize(self) -> None:
         self.setFixedWidth(self._theme.size("sidebar"))

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from functools import partial
 
 from PySide6.QtCore import (
-    QCoreApplication,
     QEvent,
     QItemSelectionModel,
     QModelIndex,
     QPoint,
-    QRect,
-    QRectF,
-    QSize,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QShowEvent
-from PySide6.QtWidgets import QListView, QMenu, QStackedWidget, QStyleOptionViewItem, QWidget
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QListView, QStackedWidget, QWidget
 
 from desktop_agent.core.events import Event, SessionsChanged
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.kit.lists.choice_list import ChoiceList, RenamingDelegate
-from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel, text_roles
-from desktop_agent.gui.kit.safe_text import plain_tip
+from desktop_agent.gui.kit.lists.choice_list import ChoiceList
+from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
+from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.search_field import SearchField
-from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
+    IconButton,
     TextLabel,
     UndoBar,
     column,
@@ -40,22 +36,21 @@ from desktop_agent.gui.kit.widgets import (
     single_timer,
     ticker,
 )
-from desktop_agent.gui.sessions.rows import SessionRow, in_shown_order, make_rows, spoken
-
-if TYPE_CHECKING:
-    from desktop_agent.gui.kit.lists.row_painter import RowPainter
+from desktop_agent.gui.sessions.delegate import SessionDelegate
+from desktop_agent.gui.sessions.menu import SessionMenu, ask_to_erase
+from desktop_agent.gui.sessions.rows import (
+    Fold,
+    SessionRow,
+    archived_rows,
+    deleted_rows,
+    in_shown_order,
+    make_rows,
+    spoken,
+)
 
 UNDO_MS = 8000
 _AGE_MS = 30_000
 _SEARCH_MS = 200
-_ICONS = {
-    "needs_you": ("circle-alert", "warn"),
-    "paused": ("circle-pause", "muted"),
-    "failed": ("circle-x", "err"),
-    "interrupted": ("circle-pause", "warn"),
-    "idle": ("message-square", "subtle"),
-}
-_ICON_PX = 14
 
 
 class SessionPanel(QWidget):
@@ -66,6 +61,9 @@ class SessionPanel(QWidget):
         leaving(session_id), returned(session_id): it went off the list, and came back
         deleted(session_id): only after the time for *Undo* has passed
         searched(text): search all messages, and call `set_matches`
+        pinned(session_id, bool), archived(session_id, bool)
+        restored(session_id), erased(session_id), emptied: of the recently deleted ones
+        grouping_changed(bool): by folder, or by day
     """
 
     session_chosen = Signal(str)
@@ -74,11 +72,20 @@ class SessionPanel(QWidget):
     returned = Signal(str)
     deleted = Signal(str)
     searched = Signal(str)
+    pinned = Signal(str, bool)
+    archived = Signal(str, bool)
+    restored = Signal(str)
+    erased = Signal(str)
+    emptied = Signal()
+    grouping_changed = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._sessions: tuple[SessionInfo, ...] = ()
+        self._deleted: tuple[SessionInfo, ...] = ()
+        self._open: set[Fold] = set()
+        self._is_by_folder = False
         self._leaving: dict[SessionId, QTimer] = {}
         self._current: SessionId | None = None
         self._matches: frozenset[SessionId] = frozenset()
@@ -91,7 +98,7 @@ class SessionPanel(QWidget):
 
     def apply(self, event: Event) -> None:
         if isinstance(event, SessionsChanged):
-            self._sessions = event.sessions
+            self._sessions, self._deleted = event.sessions, event.deleted
             self._show_rows()
 
     def set_current(self, session_id: str | None) -> None:
@@ -104,9 +111,27 @@ class SessionPanel(QWidget):
             self._matches = frozenset(found)
             self._show_rows()
 
+    def set_by_folder(self, is_by_folder: bool) -> None:
+        """List the sessions by folder, or by day."""
+        self._is_by_folder = is_by_folder
+        icon, other = (
+            ("clock", self.tr("by date")) if is_by_folder else ("folder", self.tr("by folder"))
+        )
+        self._grouping.set_icon(icon)
+        say = self.tr("Group {how}").format(how=other)
+        self._grouping.setToolTip(say)
+        self._grouping.setAccessibleName(say)
+        self._show_rows()
+
     def rename_current(self) -> None:
         """Begin to rename the session that the cursor is on."""
         index = self.list.currentIndex()
+        if index.isValid():
+            self.list.edit(index)
+
+    def rename(self, session_id: str) -> None:
+        """Begin to rename a session that is listed."""
+        index = self._model.index_of(session_id)
         if index.isValid():
             self.list.edit(index)
 
@@ -124,11 +149,29 @@ class SessionPanel(QWidget):
 
     def undo_delete(self) -> None:
         if self._leaving:
-            session_id, timer = self._leaving.popitem()
-            timer.deleteLater()
-            self._show_rows()
-            self._show_undo()
-            self.returned.emit(session_id)
+            self.restore(next(reversed(self._leaving)))
+
+    def restore(self, session_id: str) -> None:
+        """Take a session back that was deleted just now, or at most a month ago."""
+        known = SessionId(session_id)
+        timer = self._leaving.pop(known, None)
+        if timer is None:
+            self.restored.emit(known)
+            return
+        timer.deleteLater()
+        self._show_rows()
+        self._show_undo()
+        self.returned.emit(known)
+
+    def erase(self, session_id: str) -> None:
+        """Delete for good; the time for *Undo* of one that was deleted just now is over."""
+        self._finish(SessionId(session_id))
+        self.erased.emit(session_id)
+
+    def empty(self) -> None:
+        """Delete all recently deleted sessions for good."""
+        self.finish_deletes()
+        self.emptied.emit()
 
     def finish_deletes(self) -> None:
         """Delete now what waits; the app is closing."""
@@ -158,13 +201,18 @@ class SessionPanel(QWidget):
         self.list.setItemDelegate(delegate)
         self.list.setAccessibleName(self.tr("Sessions"))
         self.list.chosen.connect(self._choose)
+        self.list.turned.connect(self._turn)
         self.list.delete_pressed.connect(self._delete_index)
         self.list.left.connect(self._show_rows)
-        self.list.customContextMenuRequested.connect(self._show_menu)
+        self.list.customContextMenuRequested.connect(self._show_menu_at)
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.list)
         self._pages.addWidget(self._empty_page())
-        search = row(theme.space("m"), self.search, theme.space("m"), spacing=0)
+        self._grouping = IconButton(theme, "folder", self.tr("Group by folder"), self)
+        self._grouping.setObjectName("groupSessions")
+        self._grouping.clicked.connect(self._switch_grouping)
+        edge = theme.space("m")
+        search = row(edge, (self.search, 1), self._grouping, theme.space("s"), spacing=4)
         self._undo = UndoBar(theme, "undoDelete", self, self.list, self.undo_delete)
         edge = theme.space("s")
         undo = row(edge, self._undo, edge, spacing=0)
@@ -183,25 +231,60 @@ class SessionPanel(QWidget):
 
     def _show_rows(self) -> None:
         wanted = self.search.text().strip().casefold()
-        shown = [
-            info
-            for info in self._sessions
-            if info.id not in self._leaving
-            and (not wanted or wanted in info.title.casefold() or info.id in self._matches)
-        ]
-        if self.list.underMouse() and self.isActiveWindow():
-            ids = [one.session_id for one in self._model.rows() if one.session_id]
-            shown = in_shown_order(shown, ids)
-        elif not self.isActiveWindow():
-            shown.sort(key=lambda info: info.status != "needs_you")
         if self.list.state() != QListView.State.EditingState:
-            self._model.set_rows(make_rows(shown, time.time()))
+            self._model.set_rows(self._found(wanted) if wanted else self._all_rows())
         self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._clear.setVisible(bool(wanted))
         text = self.tr("No session matches “{text}”") if wanted else self.tr("No sessions yet")
         self._empty.setText(text.format(text=self.search.text().strip()))
         self._select_current()
         self._hold_pulse()
+
+    def _all_rows(self) -> tuple[SessionRow, ...]:
+        now = time.time()
+        staying = [info for info in self._sessions if info.id not in self._leaving]
+        listed = self._ordered([info for info in staying if not info.is_archived])
+        archived = [info for info in staying if info.is_archived]
+        # What was deleted last, and can be undone, stands at the top.
+        going = [info for info in reversed(self._sessions) if info.id in self._leaving]
+        return (
+            *make_rows(listed, now, by_folder=self._is_by_folder),
+            *archived_rows(archived, now, is_open="archived" in self._open),
+            *deleted_rows((*going, *self._deleted), now, is_open="deleted" in self._open),
+        )
+
+    def _found(self, wanted: str) -> tuple[SessionRow, ...]:
+        shown = [
+            info
+            for info in self._sessions
+            if info.id not in self._leaving
+            and (wanted in info.title.casefold() or info.id in self._matches)
+        ]
+        return make_rows(self._ordered(shown), time.time(), by_folder=self._is_by_folder)
+
+    def _ordered(self, sessions: list[SessionInfo]) -> list[SessionInfo]:
+        """Keep the rows in place under the mouse; put first what waits while nobody looks."""
+        if self.list.underMouse() and self.isActiveWindow():
+            ids = [one.session_id for one in self._model.rows() if one.session_id]
+            return in_shown_order(sessions, ids)
+        if not self.isActiveWindow():
+            sessions.sort(key=lambda info: info.status != "needs_you")
+        return sessions
+
+    def _switch_grouping(self) -> None:
+        self.set_by_folder(not self._is_by_folder)
+        self.grouping_changed.emit(self._is_by_folder)
+
+    def _turn(self, index: QModelIndex, is_open: bool | None = None) -> None:
+        """Open or close the group of a heading; without `is_open` the other way round."""
+        one: SessionRow | None = index.data(ROW_ROLE)
+        if one is None or one.fold is None or not one.is_heading:
+            return
+        if not one.is_open if is_open is None else is_open:
+            self._open.add(one.fold)
+        else:
+            self._open.discard(one.fold)
+        self._show_rows()
 
     def _select_current(self) -> None:
         index = self._model.index_of(self._current) if self._current else QModelIndex()
@@ -226,12 +309,21 @@ class SessionPanel(QWidget):
 
     def _choose(self, index: QModelIndex) -> None:
         one = index.data(ROW_ROLE)
-        if one is not None and one.session_id:
+        if one is None:
+            return
+        if one.is_heading:
+            self._turn(index)
+        elif one.is_deleted:
+            self._show_menu(index, self.list.visualRect(index).center())
+        else:
             self.session_chosen.emit(one.session_id)
 
     def _delete_index(self, index: QModelIndex) -> None:
         one = index.data(ROW_ROLE)
-        self.delete(one.session_id if one is not None else None)
+        if one is not None and one.is_deleted:
+            self._ask_to_erase(one)
+        else:
+            self.delete(one.session_id if one is not None else None)
 
     def _finish(self, session_id: SessionId) -> None:
         timer = self._leaving.pop(session_id, None)
@@ -250,20 +342,43 @@ class SessionPanel(QWidget):
         else:
             self._undo.offer(self.tr("Deleted “{title}”").format(title=title))
 
-    def _show_menu(self, where: QPoint) -> None:
+    def _show_menu_at(self, where: QPoint) -> None:
         index = self.list.indexAt(where)
-        one = index.data(ROW_ROLE) if index.isValid() else None
-        if one is None or one.is_heading:
-            return
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(self.tr("Open"), lambda: self._choose(index))
-        # No keys here: they are the list's, and after a click the message box has the focus.
-        menu.addAction(self._theme.icon("pencil"), self.tr("Rename"), lambda: self.list.edit(index))
-        menu.addAction(
-            self._theme.icon("trash-2", "err"), self.tr("Delete"), lambda: self._delete_index(index)
-        )
-        menu.popup(self.list.viewport().mapToGlobal(where))
+        if index.isValid():
+            self._show_menu(index, where)
+
+    def _show_menu(self, index: QModelIndex, where: QPoint) -> None:
+        one: SessionRow = index.data(ROW_ROLE)
+        archived = {info.id for info in self._sessions if info.is_archived}
+        menu = SessionMenu(self._theme, one, self)
+        menu.wanted.connect(partial(self._do, one))
+        menu.fill(is_archived=one.session_id in archived)
+        if not menu.isEmpty():
+            menu.popup(self.list.viewport().mapToGlobal(where))
+
+    def _ask_to_erase(self, one: SessionRow) -> None:
+        words = self.tr("Delete “{title}” permanently?").format(title=with_marks(one.title))
+        box = ask_to_erase(words, self.window())
+        box.accepted.connect(partial(self.erase, one.session_id or ""))
+
+    def _ask_to_empty(self) -> None:
+        words = self.tr("Delete all recently deleted sessions permanently?")
+        ask_to_erase(words, self.window()).accepted.connect(self.empty)
+
+    def _do(self, row: SessionRow, what: str) -> None:
+        session_id = row.session_id or ""
+        {
+            "open": lambda: self.session_chosen.emit(session_id),
+            "rename": lambda: self.rename(session_id),
+            "pin": lambda: self.pinned.emit(session_id, True),
+            "unpin": lambda: self.pinned.emit(session_id, False),
+            "archive": lambda: self.archived.emit(session_id, True),
+            "unarchive": lambda: self.archived.emit(session_id, False),
+            "delete": lambda: self.delete(session_id),
+            "restore": lambda: self.restore(session_id),
+            "erase": lambda: self._ask_to_erase(row),
+            "empty": self._ask_to_empty,
+        }[what]()
 
     def _turn_spinners(self) -> None:
         for number, one in enumerate(self._model.rows()):
@@ -296,80 +411,8 @@ def _tip(one: SessionRow) -> str:
 
 
 def _flags(one: SessionRow) -> Qt.ItemFlag:
-    if one.is_heading:
-        return Qt.ItemFlag.NoItemFlags
     flag = Qt.ItemFlag
-    return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsEditable
-
-
-class SessionDelegate(RenamingDelegate):
-    """Draws sessions, and the headings of their groups."""
-
-    field_name = "renameSession"
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        name = QCoreApplication.translate("SessionDelegate", "Session name")
-        super().__init__(name, _title_of, parent)
-        self._theme = theme
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        row: SessionRow = index.data(ROW_ROLE)
-        return QSize(80, self._theme.size("section_row" if row.is_heading else "session_row"))
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        # It brings QStyle: not before there is a row.
-        from desktop_agent.gui.kit.lists.row_painter import RowPainter
-
-        row: SessionRow = index.data(ROW_ROLE)
-        with RowPainter(self._theme, painter, option) as pen:
-            inner = pen.rect.adjusted(14, 0, -12, 0)
-            if row.is_heading:
-                font = self._theme.font("caption", "semibold")
-                pen.text(inner.adjusted(-2, 6, 0, 0), row.title, "subtle", font)
-            else:
-                pen.ground()
-                pen.cursor()
-                self._paint_session(pen, inner, row)
-
-    def _paint_session(self, pen: RowPainter, inner: QRect, row: SessionRow) -> None:
-        theme, size = self._theme, self._theme.icon_px(_ICON_PX)
-        icon = QRect(inner.left(), inner.center().y() - size // 2 + 1, size, size)
-        self._paint_state(pen, icon, row)
-        small = theme.font("caption")
-        age_width = QFontMetrics(small).horizontalAdvance(row.age) + 2
-        title = inner.adjusted(size + 8, 0, -age_width - 8, 0)
-        if row.is_ambiguous:
-            title = self._paint_folder(pen, title, row.folder)
-        is_strong = pen.is_selected or row.is_bold
-        token = "fg" if is_strong or row.state == "running" else "muted"
-        pen.text(title, row.title, token, theme.font("ui", "medium" if is_strong else "regular"))
-        age = QRect(inner.right() - age_width, inner.top(), age_width + 1, inner.height())
-        pen.text(age, row.age, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
-
-    def _paint_folder(self, pen: RowPainter, room: QRect, folder: str) -> QRect:
-        """Draw the folder at the trailing end; return what is left for the title."""
-        small = self._theme.font("caption")
-        wide = min(QFontMetrics(small).horizontalAdvance(folder) + 2, room.width() // 2)
-        trailing = QRect(room.right() - wide, room.top(), wide + 1, room.height())
-        pen.text(trailing, folder, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
-        return room.adjusted(0, 0, -wide - 8, 0)
-
-    def _paint_state(self, pen: RowPainter, icon: QRect, row: SessionRow) -> None:
-        theme = self._theme
-        box = QRectF(pen.mirrored(icon))
-        if row.state == "running":
-            ring = box.adjusted(-1, -1, 1, 1)
-            colors = theme.color("accent"), theme.color("line2")
-            paint_spinner(pen.painter, ring, theme.pulse, *colors)
-        elif row.state == "unread":
-            radius = theme.icon_px(7) / 2
-            pen.painter.setPen(Qt.PenStyle.NoPen)
-            pen.painter.setBrush(theme.color("accent"))
-            pen.painter.drawEllipse(box.center(), radius, radius)
-        else:
-            pen.icon(icon, *_ICONS[row.state])
-
-
-def _title_of(row: SessionRow) -> str:
-    """Return a session's title; a heading can't be changed."""
-    return row.title if row.session_id else ""
+    if one.is_heading:
+        return flag.NoItemFlags if one.fold is None else flag.ItemIsEnabled
+    usable = flag.ItemIsEnabled | flag.ItemIsSelectable
+    return usable if one.is_deleted else usable | flag.ItemIsEditable

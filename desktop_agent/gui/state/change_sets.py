@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from desktop_agent.core.changes import ChangeSet, SessionChanges
+from desktop_agent.core.changes import ChangeSet, ChangeTotal, SessionChanges
 from desktop_agent.core.ids import AgentId, MessageId
 
 # So much is said of what can't be put back.
@@ -44,6 +44,8 @@ class ChangeSets:
         self._of_agent: dict[AgentId, list[str]] = {}
         # By what was taken back, the undo that did it.
         self._undone: dict[str, str] = {}
+        # What sets come to that stand together, by what they are of.
+        self._totals: dict[MessageId | AgentId, ChangeTotal] = {}
 
     def add(self, made: ChangeSet) -> None:
         """Take in one set."""
@@ -53,7 +55,10 @@ class ChangeSets:
 
     def learn(self, changes: SessionChanges) -> bool:
         """Take in all of a session; what it says of undone sets holds. Tell whether it is news."""
-        known, before = len(self._sets), self._undone
+        known, before = len(self._sets), (self._undone, self._totals)
+        self._totals = {
+            one.message_id or one.agent_id or AgentId(""): one for one in changes.totals
+        }
         for made in changes.sets:
             self._keep(made)
         undone = frozenset(changes.undone)
@@ -62,7 +67,7 @@ class ChangeSets:
             if undo.id not in undone:
                 by.update((one, undo.id) for one in undo.undoes if one not in by)
         self._undone = {one: by.get(one, "") for one in undone}
-        return len(self._sets) > known or self._undone != before
+        return len(self._sets) > known or (self._undone, self._totals) != before
 
     def _keep(self, made: ChangeSet) -> None:
         if made.id in self._sets:
@@ -111,16 +116,23 @@ class ChangeSets:
 
     def of_message(self, message_id: MessageId) -> FileCounts | None:
         """Return what was done to files for a message of the user's, subagents included."""
-        return self._counts(self._of_message.get(message_id, ()))
+        return self._counts(self._of_message.get(message_id, ()), self._totals.get(message_id))
 
     def of_agent(self, agent_id: AgentId) -> FileCounts | None:
         """Return what one agent did to files, those below it not counted."""
-        return self._counts(self._of_agent.get(agent_id, ()))
+        return self._counts(self._of_agent.get(agent_id, ()), self._totals.get(agent_id))
 
-    def _counts(self, ids: Sequence[str]) -> FileCounts | None:
-        """Add up the sets that stand, or all of them if none does."""
+    def _counts(self, ids: Sequence[str], total: ChangeTotal | None = None) -> FileCounts | None:
+        """Return what the sets that stand come to, or all of them if none does.
+
+        They are added up while it is not known what they come to together.
+        """
         standing = [one for one in ids if one not in self._undone]
         counted = _added_up(self._sets[one] for one in standing or ids)
+        if counted is not None and total is not None and set(total.sets) == set(standing):
+            if not total.count:
+                return None
+            return replace(counted, files=total.count, added=total.added, removed=total.removed)
         if counted is None or standing:
             return counted
         by = [self._undone[one] for one in ids]

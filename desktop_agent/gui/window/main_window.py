@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
@@ -19,6 +18,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
 from desktop_agent.gui.controllers.changes import ChangesController
+from desktop_agent.gui.controllers.context_meter import ContextController
 from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
@@ -29,7 +29,7 @@ from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
 from desktop_agent.gui.controllers.skills import SkillsController
 from desktop_agent.gui.controllers.transcript import TranscriptController
-from desktop_agent.gui.controllers.transcript_pages import SessionPages, is_untouched
+from desktop_agent.gui.controllers.transcript_pages import SessionPages
 from desktop_agent.gui.controllers.welcome import WelcomeController
 from desktop_agent.gui.frame.focus import focus_neighbour
 from desktop_agent.gui.frame.layout import WindowFrame
@@ -37,14 +37,12 @@ from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.folders import git_branch
 from desktop_agent.gui.kit.links import dropped_folder
+from desktop_agent.gui.kit.reading_order import focus_next
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.window.actions import WindowActions
 from desktop_agent.gui.window.tray import Attention, ask_before_closing
-
-if TYPE_CHECKING:
-    pass
 
 
 class MainWindow(QMainWindow):
@@ -58,14 +56,15 @@ class MainWindow(QMainWindow):
     painted = Signal()
     closed = Signal()
 
+    _placed: Workspace | None = None
+    _branch = ""
+
     def __init__(
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
     ) -> None:
         super().__init__()
         self._theme, self._bridge = theme, bridge
         self._is_quitting = self._was_painted = False
-        self._placed: Workspace | None = None
-        self._branch = ""
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)
@@ -87,6 +86,7 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
+        ContextController(parts)
         ProviderStatus(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)
@@ -206,7 +206,7 @@ class MainWindow(QMainWindow):
         frame.set_conversing(True)
         frame.notices.remove("retry")
         frame.sidebar.sessions.set_current(page.info.id)
-        if is_untouched(page.info) and not page.events:
+        if page.info.is_untouched and not page.events:
             self._empty.set_folder(page.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
             # Not on the first prompt: what is typed now is meant for the message box.
@@ -279,8 +279,13 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop."""
-        if event.key() != Qt.Key.Key_Escape:
+        """F2 and Esc, when nothing nearer to the focus wanted them.
+
+        Esc closes the drawer, then stops; F2 renames the session that is shown.
+        """
+        if event.key() == Qt.Key.Key_F2 and self.known.info is not None:
+            self.frame.header.begin_rename()
+        elif event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.frame.close_drawer():
             pass
@@ -294,6 +299,9 @@ class MainWindow(QMainWindow):
                 self.frame.composer.request_stop()
             else:
                 self.frame.notices.hint(self.tr("Press Esc again to stop the agent"))
+
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        return focus_next(self, is_forward=is_next)
 
     def _can_stop(self) -> bool:
         agent = self.known.agent(self.flow.agent)

@@ -12,6 +12,7 @@ from desktop_agent.core.messages import TextPart, ThinkingPart, ToolCall
 from desktop_agent.core.requests import Answer, Delta, FinishReason
 from desktop_agent.core.usage import Usage
 from desktop_agent.model_host.litellm_client.messages import Family, seal
+from desktop_agent.model_host.litellm_client.responses_calls import NOT_RECEIVED
 from desktop_agent.model_host.litellm_client.surrogates import joined, whole
 from desktop_agent.model_host.litellm_client.tool_arguments import read_arguments
 
@@ -20,6 +21,7 @@ _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "eos": "stop",
+    "eos_token": "stop",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
@@ -29,8 +31,23 @@ _FINISH: dict[str, FinishReason] = {
     "content_filter": "filtered",
     "content_filtered": "filtered",
     "refusal": "filtered",
-    "safety": "filtered",
+    "sensitive": "filtered",
+    "guardrail_intervened": "filtered",
+    "prompt_blocked": "filtered",
+    "model_context_window_exceeded": "length",
+    "done": "stop",
+    "complete": "stop",
 }
+_FILTERS = (
+    "safety",
+    "recitation",
+    "blocklist",
+    "prohibited",
+    "spii",
+    "model_armor",
+    "language",
+    "image_",
+)
 
 # Tools that a provider runs itself, and still reports like calls.
 _SERVER_TOOLS = (
@@ -72,7 +89,10 @@ class Assembly:
         self._used_ids = used_ids
         self._parts: list[_Text | _Call] = []
         self._reasoning_items: list[Any] = []
-        self.finish = ""
+        # Some arguments can't be read: they may hold those of a call that has none.
+        self._has_surplus = False
+        # litellm's word for the end, which may be made up, and the provider's own.
+        self.finish = self.reason = ""
         self.characters = 0
 
     @property
@@ -190,9 +210,11 @@ class Assembly:
 
     def answer(self, usage: Usage) -> tuple[list[Delta], Answer]:
         """Return the whole answer, and what is still to be shown of it."""
-        finish = _FINISH.get(self.finish.lower(), "unknown") if self.finish else "unknown"
+        finish = finish_of(self.reason)
         deltas: list[Delta] = []
         parts: list[TextPart | ThinkingPart | ToolCall] = []
+        calls = [part for part in self._parts if isinstance(part, _Call)]
+        self._has_surplus = any(not _is_readable(call) for call in calls)
         for part in self._parts:
             made = (
                 self._made_call(part, finish, deltas)
@@ -220,13 +242,19 @@ class Assembly:
     def _made_call(
         self, call: _Call, finish: FinishReason, deltas: list[Delta]
     ) -> TextPart | ToolCall | None:
-        arguments, raw = read_arguments(whole("".join(call.arguments)))
+        text = whole("".join(call.arguments))
+        arguments, raw = read_arguments(text)
         if call.name not in self._tools and _is_server_tool(call):
             note = f"\n\n*The provider ran its own tool {call.name}.*\n\n"
             deltas.append(Delta("text", note))
             return TextPart(note)
-        if raw and finish in {"length", "filtered"}:
+        is_missing = not text.strip()
+        if (raw or is_missing) and finish in {"length", "filtered"}:
             return None  # cut off in the middle: it was never whole, and must not be run
+        if not call.name:
+            return None  # nobody could tell what to run
+        if is_missing and (finish == "unknown" or self._has_surplus):
+            raw = NOT_RECEIVED
         id_ = call.id
         if not id_ or id_ in self._used_ids:
             id_ = new_call_id()
@@ -247,6 +275,16 @@ class Assembly:
 def _is_whole(call: _Call) -> bool:
     text = "".join(call.arguments)
     return bool(text.strip()) and not read_arguments(text)[1]
+
+
+def _is_readable(call: _Call) -> bool:
+    return not read_arguments(whole("".join(call.arguments)))[1]
+
+
+def finish_of(reason: str) -> FinishReason:
+    """Return why the answer ended; "unknown" for a reason that may be a failure."""
+    name = reason.lower()
+    return _FINISH.get(name) or ("filtered" if name.startswith(_FILTERS) else "unknown")
 
 
 def _is_server_tool(call: _Call) -> bool:

@@ -33,7 +33,12 @@ class Exchange:
     has_end: bool = False
     has_usage: bool = False
     is_damaged: bool = False
+    # The provider's own reason for the end, which litellm makes a "stop" when it is new.
+    finish: str = ""
+    end_words: str = ""
     is_stream: bool = False
+    # What is asked for: litellm would ask for many models unstreamed.
+    is_streaming: bool = False
     # Nothing more will be read: the last event, or the last byte, is there.
     over: asyncio.Event = field(default_factory=asyncio.Event)
     close: Callable[[], Awaitable[None]] | None = None

@@ -82,6 +82,8 @@ _TELLING_WORDS: tuple[tuple[str, FaultKind], ...] = (
 _BY_WORDS: list[tuple[re.Pattern[str], FaultKind]] = [
     (re.compile(pattern, re.IGNORECASE), kind) for pattern, kind in _TELLING_WORDS
 ]
+# Google's RetryInfo, also inside the text that a router quotes.
+_RETRY_INFO = re.compile(rb'retryDelay\\*"\s*:\s*\\*"(\d{1,6}(?:\.\d{1,9})?)s')
 _WORDS_DECIDE = frozenset({None, 200, 400, 403, 404, 422, 429, 500})
 
 
@@ -104,6 +106,12 @@ def not_understood(exchange: Exchange, why: str) -> Ending:
     return _ending("protocol", why, why, exchange.status, exchange)
 
 
+def withheld(exchange: Exchange) -> Ending:
+    """Return the ending of an answer of which the provider's filter left nothing."""
+    words = exchange.end_words
+    return _ending("filtered", words, words or exchange.finish, exchange.status, exchange)
+
+
 def too_slow(exchange: Exchange, limits_hit: str) -> Ending:
     """Return the ending of an attempt that ran into one of the time limits."""
     return _ending("timeout", "", limits_hit, exchange.status, exchange, limits_hit)
@@ -123,14 +131,16 @@ def _ending(
     exchange: Exchange | None,
     sentence: str = "",
 ) -> Ending:
+    wait = retry_after(exchange) if exchange is not None else None
+    if kind == "billing" and wait is not None:
+        kind = "rate_limit"  # what a wait helps against is not an empty account
     known = _KINDS[kind]
-    words = _short(words)
+    words = short(words)
     message = sentence or (f"{known.sentence}: {words}" if words else f"{known.sentence}.")
     action = known.action
     is_retryable = known.is_retryable
     if status is not None and kind in {"bad_request", "server"} and status in RETRIED_STATUSES:
         is_retryable, action = True, "retry"
-    wait = retry_after(exchange) if exchange is not None else None
     details = details[:_DETAILS_LIMIT]
     return Ending(Fault(kind, message, action, details, status, wait), is_retryable)
 
@@ -263,6 +273,9 @@ def provider_text(body: bytes) -> str:
 
 
 def _words_of(parsed: Mapping[str, Any]) -> str:
+    quoted = _quoted(parsed.get("metadata"))
+    if quoted:
+        return quoted
     for name in ("error", "message", "detail", "errors", "msg"):
         found = parsed.get(name)
         if isinstance(found, str) and found.strip():
@@ -274,6 +287,14 @@ def _words_of(parsed: Mapping[str, Any]) -> str:
     return ""
 
 
+def _quoted(metadata: Any) -> str:
+    """Return the words of the provider behind a router, which has none of its own."""
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    if isinstance(raw, Mapping):
+        return _words_of(raw)
+    return provider_text(raw.encode("utf-8", "replace")) if isinstance(raw, str) else ""
+
+
 def _plain(text: str) -> str:
     title = re.search(r"<title>([^<]*)</title>", text, re.IGNORECASE)
     if title:
@@ -281,8 +302,8 @@ def _plain(text: str) -> str:
     return re.sub(r"<[^<>]*>", " ", text)
 
 
-def _short(words: str) -> str:
-    """One line of plain words that ends like a sentence."""
+def short(words: str) -> str:
+    """Return one line of plain words that ends like a sentence."""
     words = " ".join("".join(c if c.isprintable() else " " for c in words).split())
     if len(words) > _WORDS_LIMIT:
         words = words[:_WORDS_LIMIT].rsplit(" ", 1)[0] + "…"
@@ -332,7 +353,8 @@ def retry_after(exchange: Exchange) -> float | None:
             return None
         return max(0.0, moment.timestamp() - time.time())
     if seconds is None:
-        delay = re.search(rb'"retryDelay"\s*:\s*"([\d.]+)s"', exchange.error_body)
+        told = exchange.error_body or json.dumps(exchange.stream_error or {}).encode()
+        delay = _RETRY_INFO.search(told)
         return float(delay[1]) if delay else None
     return seconds
 

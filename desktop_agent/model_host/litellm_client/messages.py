@@ -26,12 +26,12 @@ Family = Literal["anthropic", "gemini", "responses", "deepseek", "chat"]
 def family_of(model: str) -> Family:
     """Return who reads the signatures and thinking that go back with a history."""
     name = model.lower()
+    if name.startswith(("openai/responses/", "responses/")):
+        return "responses"
     if "claude" in name or name.startswith("anthropic/"):
         return "anthropic"
     if name.startswith(("gemini/", "vertex_ai/gemini")):
         return "gemini"
-    if name.startswith(("openai/responses/", "responses/")):
-        return "responses"
     return "deepseek" if "deepseek" in name else "chat"
 
 

@@ -10,10 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.providers import find_provider
 from desktop_agent.core.requests import (
     Accepted,
+    Answer,
     Delta,
     ModelRequest,
     Retrying,
@@ -24,7 +27,13 @@ from desktop_agent.model_host.litellm_client import faults
 from desktop_agent.model_host.litellm_client.assembly import Assembly
 from desktop_agent.model_host.litellm_client.exchange import CURRENT, Exchange
 from desktop_agent.model_host.litellm_client.messages import Conversation, family_of
-from desktop_agent.model_host.litellm_client.pricing import read_usage, usage_of, with_cost
+from desktop_agent.model_host.litellm_client.patches import OPENAI_HOST
+from desktop_agent.model_host.litellm_client.pricing import (
+    price_entry,
+    read_usage,
+    usage_of,
+    with_cost,
+)
 from desktop_agent.model_host.litellm_client.setup import NO_MCP, make_ready
 
 # Stops an answer that would never end; a thousand pages are not an answer.
@@ -134,6 +143,8 @@ class _Attempt:
             async with clock:
                 arguments = self._arguments()
                 make_known(self._litellm, arguments["model"])
+                base = arguments.get("api_base", "")
+                exchange.is_streaming = can_stream(self._litellm, arguments["model"], base)
                 response = await self._litellm.acompletion(**arguments)
                 return await self._read(response, exchange)
         except Exception as error:  # noqa: BLE001  (litellm raises anything; all becomes a fault)
@@ -193,22 +204,31 @@ class _Attempt:
         assembly = self._assembly
         if exchange.stream_error is not None or exchange.broken is not None:
             return self._explained(ValueError("the stream holds an error"), exchange)
-        is_cut = exchange.is_stream and assembly.finish != "length"
-        if is_cut and not _has_ended(response, exchange):
+        if assembly.finish != "length" and not _has_ended(response, exchange):
             if exchange.is_damaged:
                 return faults.not_understood(exchange, "it is not valid JSON")
             return faults.broken_off(exchange)
         request = self._asked.request
         usage = read_usage(response, exchange)
         usage = with_cost(self._litellm, request.model, response, usage)
+        assembly.reason = _reason(response, exchange, assembly.finish)
         deltas, whole = assembly.answer(usage)
-        if not whole.parts and whole.finish in {"unknown", "stop"} and assembly.is_empty:
-            why = "it holds nothing"
-            return faults.not_understood(exchange, why)
+        if not whole.parts and whole.finish in {"unknown", "stop", "filtered"}:
+            return self._empty(whole, exchange)
+        if exchange.end_words:
+            whole = msgspec.structs.replace(whole, reason=faults.short(exchange.end_words))
         self._accept()
         self._show(deltas)
         self._emit(whole)
         return None
+
+    def _empty(self, whole: Answer, exchange: Exchange) -> faults.Ending:
+        if whole.finish == "filtered":
+            return faults.withheld(exchange)
+        why = (
+            "it calls a tool without a name" if not self._assembly.is_empty else "it holds nothing"
+        )
+        return faults.not_understood(exchange, exchange.end_words or why)
 
     def _show(self, deltas: list[Delta]) -> None:
         for delta in deltas:
@@ -245,24 +265,31 @@ def _credentials(model: str, api_base: str, key: str) -> dict[str, str]:
 def make_known(litellm: Any, model: str) -> None:
     """Put a model that litellm does not know into its list, before it goes wrong about it.
 
-    It would not stream from the Responses API, would make Gemini's system text a user's, and
-    would ask an Ollama server about the model in a way that blocks every other stream.
+    It would make Gemini's system text a user's, and would ask an Ollama server about the model in
+    a way that blocks every other stream. A model of the same name at another provider is another.
     """
-    name = model
-    if model.startswith("openai/responses/"):
-        name = model.replace("responses/", "", 1)
-    elif not model.startswith(("ollama/", "ollama_chat/", "gemini/")):
+    if not model.startswith(("ollama/", "ollama_chat/", "gemini/")):
         return
-    if name in litellm.model_cost or name.partition("/")[2] in litellm.model_cost:
+    provider, _, bare = model.partition("/")
+    other = litellm.model_cost.get(bare) or {}
+    if model in litellm.model_cost or other.get("litellm_provider") == provider:
         return
-    litellm.model_cost[name] = {
-        "litellm_provider": name.partition("/")[0],
+    litellm.model_cost[model] = {
+        "litellm_provider": provider,
         "mode": "chat",
         "supports_native_streaming": True,
         "supports_function_calling": True,
         "supports_system_messages": True,
         "supports_vision": True,
     }
+
+
+def can_stream(litellm: Any, model: str, api_base: str) -> bool:
+    """Whether the provider streams this model: all do but OpenAI itself, a few of its own."""
+    if api_base and OPENAI_HOST not in api_base:
+        return True
+    entry = price_entry(litellm.model_cost, model) or {}
+    return entry.get("supports_native_streaming") is not False
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -287,8 +314,21 @@ async def _is_complete(response: Any, exchange: Exchange) -> bool:
 
 
 def _has_ended(response: Any, exchange: Exchange) -> bool:
-    """Whether the provider itself said that this was all; litellm makes up an end."""
+    """Whether the provider itself said that this was all; litellm makes up an end.
+
+    An answer in one piece that could be read was all there. Amazon's client does not go through
+    our transport, but litellm notes the end that it told.
+    """
+    if not exchange.is_stream and not hasattr(response, "__aiter__"):
+        return True
     return exchange.has_end or getattr(response, "received_finish_reason", None) is not None
+
+
+def _reason(response: Any, exchange: Exchange, told: str) -> str:
+    """Return the provider's own reason for the end; litellm makes one up where there is none."""
+    if told == "length" or not hasattr(response, "__aiter__"):
+        return told
+    return exchange.finish or getattr(response, "received_finish_reason", None) or ""
 
 
 async def _close(response: Any, exchange: Exchange) -> None:

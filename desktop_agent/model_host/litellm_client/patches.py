@@ -1,7 +1,9 @@
-"""Replaces work that litellm does for each message of each request, with the same results.
+"""Replaces what litellm does for each message of each request, and what it decides by a name.
 
 A history of 600 messages goes out with each step of a long turn: what costs microseconds a
-message is what makes the three-hundredth step slower than the fifth.
+message is what makes the three-hundredth step slower than the fifth. And litellm looks a model up
+in its list without its provider, so that a server with DeepSeek's model was asked unstreamed, and
+one with Claude in another dialect.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from importlib import import_module
 from typing import Any
 
 import msgspec
+
+from desktop_agent.model_host.litellm_client.exchange import CURRENT
 
 _encode = msgspec.json.Encoder().encode
 
@@ -42,6 +46,49 @@ def install() -> None:
     original = getattr(utils, "_remove_thought_signatures_from_messages", None)
     if original is not None:
         setattr(utils, original.__name__, only_when_signed(original))
+    for module, owner in _FAKE_STREAMS:
+        config = getattr(import_module(module), owner)
+        config.should_fake_stream = unless_asked(config.should_fake_stream)
+    main = import_module("litellm.main")
+    setattr(main, "responses_api_bridge_check", by_prefix(main.responses_api_bridge_check))  # noqa: B010
+
+
+_FAKE_STREAMS = (
+    ("litellm.llms.openai.responses.transformation", "OpenAIResponsesAPIConfig"),
+    ("litellm.llms.azure.chat.o_series_transformation", "AzureOpenAIO1Config"),
+)
+_RESPONSES = "responses/"
+OPENAI_HOST = "api.openai.com"
+
+
+def unless_asked(should_fake: Callable[..., bool]) -> Callable[..., bool]:
+    """Return `should_fake_stream` for requests of which we have not found out ourselves."""
+
+    def should_fake_stream(*args: Any, **kwargs: Any) -> bool:
+        exchange = CURRENT.get()
+        is_streaming = exchange is not None and exchange.is_streaming
+        return not is_streaming and should_fake(*args, **kwargs)
+
+    return should_fake_stream
+
+
+Bridge = Callable[..., tuple[dict[str, Any], str]]
+
+
+def by_prefix(check: Bridge) -> Bridge:
+    """Return litellm's choice of OpenAI's two interfaces; at one's own address, the user's."""
+
+    def responses_api_bridge_check(
+        model: str, custom_llm_provider: str, **rest: Any
+    ) -> tuple[dict[str, Any], str]:
+        base = rest.get("api_base") or ""
+        if custom_llm_provider == "openai" and base and OPENAI_HOST not in base:
+            if model.startswith(_RESPONSES):
+                return {"mode": "responses"}, model.removeprefix(_RESPONSES)
+            return {"mode": "chat"}, model
+        return check(model=model, custom_llm_provider=custom_llm_provider, **rest)
+
+    return responses_api_bridge_check
 
 
 Strip = Callable[[list[Any], str], list[Any]]

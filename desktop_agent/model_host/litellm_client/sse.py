@@ -10,8 +10,14 @@ from typing import Any
 
 import msgspec
 
+from desktop_agent.model_host.litellm_client.repairs import end_of, mend
+from desktop_agent.model_host.litellm_client.responses_calls import ResponsesCalls
+from desktop_agent.model_host.litellm_client.whole_answers import events_of
+
 JOIN_S = 0.033
 _MOST_HELD = 64 * 1024
+_TELLING = 64
+_MARK = b"\xef\xbb\xbf"
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -38,10 +44,15 @@ class EventJoiner:
         self.has_usage = False
         self.is_damaged = False
         self.error: dict[str, Any] | None = None
+        self.reason = self.reason_words = ""
+        self.has_held = False
         self.waits_until: float | None = None
         self._is_lines = is_lines
         self._tail = bytearray()
         self._half_end = b""
+        # Whether it came in one piece; None before the first byte that tells.
+        self._is_whole: bool | None = None
+        self._calls = ResponsesCalls()
         self._held: dict[str, Any] | None = None
         self._head = b""
         self._slot: Slot | None = None
@@ -52,6 +63,10 @@ class EventJoiner:
     def feed(self, block: bytes, now: float) -> bytes:
         """Take more bytes."""
         out: list[bytes] = []
+        if self._is_whole is not False:
+            block = self._begin(block)
+            if self._is_whole is not False:
+                return b""
         for raw in self._cut(block):
             self._take(raw, now, out)
         return b"".join(out)
@@ -74,10 +89,43 @@ class EventJoiner:
         tail = bytes(self._tail) + self._half_end
         self._tail, self._half_end = bytearray(), b""
         out = [self.flush(now)]
-        if tail.strip():
+        if self._is_whole:
+            self._take_whole(tail, now, out)
+        elif tail.strip():
             self._take(tail, now, out)
             out.append(self.flush(now))
         return b"".join(out)
+
+    def _begin(self, block: bytes) -> bytes:
+        """Find out from the first bytes whether these are events, or one whole answer."""
+        self._tail += block
+        start = bytes(self._tail[:_TELLING]).removeprefix(_MARK).lstrip()
+        if self._is_whole or not start or start in _MARK:
+            return b""
+        if self._is_lines:
+            first, newline, _ = bytes(self._tail).lstrip().partition(b"\n")
+            if not newline:
+                return b""
+            self._is_whole = _parse(first) is None
+        else:
+            self._is_whole = start[:1] in (b"{", b"[", b"<")
+        if self._is_whole:
+            return b""
+        block = bytes(self._tail).removeprefix(_MARK).lstrip()
+        self._tail.clear()
+        return block
+
+    def _take_whole(self, body: bytes, now: float, out: list[bytes]) -> None:
+        found = _events_in(body.removeprefix(_MARK).strip())
+        if not found:
+            self.is_damaged = True
+            out.append(body)
+        for event in found:
+            head = b"" if self._is_lines else b"data: "
+            self._take_event(event, b"", head, now, out)
+        out.append(self.flush(now))
+        if any("choices" in event for event in found):
+            out.append(b"data: [DONE]\n\n")
 
     @property
     def _end(self) -> bytes:
@@ -99,22 +147,38 @@ class EventJoiner:
         return [event + self._end for event in events if event.strip()]
 
     def _take(self, raw: bytes, now: float, out: list[bytes]) -> None:
-        head, body = (b"", raw) if self._is_lines else _payload(raw)
+        head, body, is_in_order = (b"", raw, True) if self._is_lines else _payload(raw)
         event = _parse(body)
-        if event is None:
+        if event is not None:
+            self._take_event(event, b"" if not is_in_order else raw, head, now, out)
+        elif not is_in_order and all(map(_is_event, lines := body.split(b"\n"))):
+            for line in lines:  # a server that leaves out the empty line between events
+                self._take(b"data: " + line + self._end, now, out)
+        else:
             if body.strip() == b"[DONE]":
                 self.has_end = self.is_over = True
             elif body.strip().startswith(b"{"):
                 self.is_damaged = True
             out += [self.flush(now), raw]
-            return
+
+    def _take_event(
+        self, event: dict[str, Any], raw: bytes, head: bytes, now: float, out: list[bytes]
+    ) -> None:
+        """Pass an event on; encoded again only where it changed, so that `raw` stays as it is."""
         self._note(event)
-        is_changed = _clean(event)
-        if is_changed and not event.get("choices"):
+        kind = event.get("type")
+        instead = self._calls.take(event) if isinstance(kind, str) else None
+        if instead is not None:
+            self.has_held = True
+            encoded = b"".join(b"data: " + _encode(each) + self._end for each in instead)
+            out += [self.flush(now), encoded]
+            return
+        had_choices = bool(event.get("choices"))
+        is_changed = mend(event) or not raw
+        if is_changed and had_choices and not event.get("choices"):
             return
         slot = text_slot(event)
         if slot is None:
-            # Encoded again only when it was changed: what need not be touched is not.
             out += [self.flush(now), head + _encode(event) + self._end if is_changed else raw]
             return
         self._join(event, slot, head, now, out)
@@ -139,9 +203,11 @@ class EventJoiner:
         kind = event.get("type")
         if kind in _END_TYPES or event.get("done") is True:
             self.has_end = self.is_over = True
-        elif _finish_of(event):
+        finish, words = end_of(event)
+        if finish:
             # The counts may come in an event of their own after this one.
             self.has_end = True
+            self.reason, self.reason_words = finish, words
         self.has_usage = self.has_usage or _has_usage(event)
         error = event.get("error")
         if kind == "response.failed":
@@ -152,15 +218,34 @@ class EventJoiner:
             self.error = error if isinstance(error, dict) else {"message": str(error)}
 
 
-def _payload(raw: bytes) -> tuple[bytes, bytes]:
-    """Split an event of one data line into what stands before its JSON, and the JSON."""
+def _payload(raw: bytes) -> tuple[bytes, bytes, bool]:
+    """Split an event into what stands before its JSON, and the JSON; whether it was in order.
+
+    The data need not be the last field, and may stand in several lines.
+    """
     start = 0 if raw.startswith(b"data:") else raw.find(b"\ndata:") + 1
     if start == 0 and not raw.startswith(b"data:"):
-        return b"", b""
+        return b"", b"", True
     body = raw[start + 5 :]
-    if b"\ndata:" in body:
-        return b"", b""
-    return raw[:start] + b"data: ", body
+    if b"\n" not in body.rstrip():
+        return raw[:start] + b"data: ", body, True
+    lines = raw.strip(b"\n").split(b"\n")
+    data = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
+    others = [line + b"\n" for line in lines if not line.startswith(b"data:")]
+    return b"".join(others) + b"data: ", b"\n".join(data), False
+
+
+def _events_in(body: bytes) -> list[dict[str, Any]]:
+    try:
+        return events_of(_decode(body))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        lines = [_parse(line) for line in body.split(b"\n") if line.strip()]
+    events = [line for line in lines if line is not None]
+    return events if len(events) == len(lines) else []
+
+
+def _is_event(line: bytes) -> bool:
+    return line.strip() == b"[DONE]" or _parse(line) is not None
 
 
 def _parse(body: bytes) -> dict[str, Any] | None:
@@ -171,43 +256,12 @@ def _parse(body: bytes) -> dict[str, Any] | None:
     return event if isinstance(event, dict) else None
 
 
-def _finish_of(event: dict[str, Any]) -> bool:
-    for name, key in (("choices", "finish_reason"), ("candidates", "finishReason")):
-        for choice in event.get(name) or ():
-            if isinstance(choice, dict) and choice.get(key):
-                return True
-    return False
-
-
 def _has_usage(event: dict[str, Any]) -> bool:
     inner = event.get("response") or event.get("message")
-    places = [event, inner] if isinstance(inner, dict) else [event]
+    places = [each for each in (event, inner, event.get("x_groq")) if isinstance(each, dict)]
     if any(place.get("usage") or place.get("usageMetadata") for place in places):
         return True
     return "eval_count" in event or "prompt_eval_count" in event
-
-
-def _clean(event: dict[str, Any]) -> bool:
-    """Put right, in place, what litellm stumbles over in chat chunks; True when changed."""
-    choices = event.get("choices")
-    if not isinstance(choices, list) or not choices:
-        return False
-    first = [c for c in choices if isinstance(c, dict) and c.get("index", 0) in (0, None)]
-    is_changed = len(first) != len(choices)
-    event["choices"] = first
-    for choice in first:
-        if choice.get("finish_reason") == "":
-            choice["finish_reason"] = None
-            is_changed = True
-        delta = choice.get("delta")
-        if not isinstance(delta, dict):
-            continue
-        refusal = delta.get("refusal")
-        if isinstance(refusal, str) and refusal and not delta.get("content"):
-            # litellm drops the refusal, and the answer would be empty.
-            delta["content"] = delta.pop("refusal")
-            is_changed = True
-    return is_changed
 
 
 def text_slot(event: dict[str, Any]) -> Slot | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,6 +15,9 @@ from desktop_agent.model_host.litellm_client.sse import EventJoiner
 _ERROR_BODY_LIMIT = 1_000_000
 _AHEAD_LIMIT = 256 * 1024
 _DRAIN_S = 2.0
+_AMAZON = "application/vnd.amazon.eventstream"
+_LINES_PATH = "/api/chat"
+_STREAM_FIELD = re.compile(rb'"stream"\s*:\s*true')
 _STREAM_TYPES = ("text/event-stream", "application/x-ndjson", "application/ndjson")
 
 
@@ -61,15 +65,22 @@ class WatchingTransport(httpx.AsyncBaseTransport):
         self, request: httpx.Request, response: httpx.Response, exchange: Exchange
     ) -> httpx.Response:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        exchange.is_stream = kind in _STREAM_TYPES
-        joiner = None
-        if exchange.is_stream and not response.headers.get("content-encoding"):
-            joiner = EventJoiner(is_lines="ndjson" in kind)
-        stream = WatchedStream(response.stream, exchange, joiner, self._draining)
+        # What a server calls its stream says little: some call it plain text, some answer in
+        # one piece. Amazon's is in a form of its own.
+        exchange.is_stream = kind in _STREAM_TYPES or (_asks_stream(request) and kind != _AMAZON)
+        if not exchange.is_stream:
+            stream = WatchedStream(response.stream, exchange, None, self._draining)
+            exchange.close = stream.aclose
+            return httpx.Response(
+                response.status_code, headers=response.headers, stream=stream, request=request
+            )
+        is_lines = "ndjson" in kind or request.url.path.endswith(_LINES_PATH)
+        joiner = EventJoiner(is_lines=is_lines)
+        stream = WatchedStream(_Unpacked(response), exchange, joiner, self._draining)
         exchange.close = stream.aclose
-        return httpx.Response(
-            response.status_code, headers=response.headers, stream=stream, request=request
-        )
+        changed = {"content-encoding", "content-length"}
+        headers = [(n, v) for n, v in response.headers.multi_items() if n.lower() not in changed]
+        return httpx.Response(response.status_code, headers=headers, stream=stream, request=request)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -95,6 +106,31 @@ async def _with_body(
     return httpx.Response(
         response.status_code, headers=headers, content=bytes(body), request=request
     )
+
+
+def _asks_stream(request: httpx.Request) -> bool:
+    if "streamGenerateContent" in request.url.path:
+        return True
+    try:
+        return _STREAM_FIELD.search(request.content) is not None
+    except httpx.RequestNotRead:
+        return False
+
+
+class _Unpacked:
+    """An answer's bytes as they were before the server packed them, asked to or not."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._response.headers.get("content-encoding"):
+            return self._response.aiter_bytes()
+        return self._response.aiter_raw()
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._response.aclose()
 
 
 class WatchedStream(httpx.AsyncByteStream):
@@ -217,6 +253,12 @@ class WatchedStream(httpx.AsyncByteStream):
     def _tell(self, joiner: EventJoiner) -> None:
         self._exchange.has_end = joiner.has_end
         self._exchange.has_usage = joiner.has_usage
+        self._exchange.finish = joiner.reason
+        self._exchange.end_words = joiner.reason_words
+        if joiner.has_held:
+            # Of what is held back litellm tells nothing, and it is content all the same.
+            joiner.has_held = False
+            self._exchange.note_content()
         if joiner.is_over:
             self._exchange.over.set()
         self._exchange.stream_error = joiner.error

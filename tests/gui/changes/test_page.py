@@ -192,9 +192,52 @@ def test_enter_opens_a_file_and_nothing_opens_one_that_was_deleted(page, qtbot):
 def test_the_menu_of_a_row_copies_its_path_as_it_is(page):
     show(page, made("cs_1", "a\nb.txt"))
     actions = {one.text(): one for one in page.list.menu().actions() if isinstance(one, QAction)}
-    assert list(actions) == ["Undo…", "Open in editor", "Copy path"]
+    assert list(actions) == ["Undo…", "Show in the conversation", "Open in editor", "Copy path"]
     actions["Copy path"].trigger()
     assert QGuiApplication.clipboard().text() == "a\nb.txt"
+
+
+def test_a_renamed_file_is_one_row_with_both_names(page, pointed):
+    moved = ChangedFile("lib/a.py", "created", 2, 1, was="src/a.py")
+    show(page, made("cs_1", file("src/a.py", added=1, removed=0)), made("cs_2", moved))
+    page.list.setCurrentIndex(page.list.model().index_of("lib/a.py"))
+    assert page.list.current.title == "src/a.py → lib/a.py"
+    assert page.list.current.icon == "file-symlink"
+    assert "src/a.py → lib/a.py, renamed" in page.list.current.spoken
+    assert pointed[-1] == UndoScope(SESSION, path="lib/a.py", was="src/a.py")
+    press(page, "changesBy_message")
+    assert [one.title for one in rows(page)][1:] == ["src/a.py → lib/a.py"]
+
+
+def test_what_was_changed_since_can_be_compared_and_looked_at_again_as_it_was(page):
+    asked = []
+    page.pointed.connect(lambda row, is_since: asked.append((row.path, is_since)))
+    show(page, since=("src/clock.py",))
+    assert not page.findChild(QPushButton, "compareChanged").isVisible()
+    page.list.setCurrentIndex(page.list.model().index_of("src/clock.py"))
+    press(page, "compareChanged")
+    assert asked[-1] == ("src/clock.py", True)
+    scope = page.list.current.scope
+    page.detail.show_diff(scope, DiffDisplay("src/clock.py", PATCH, 1, 1))
+    assert page.findChild(object, "changeDiff") is None, "that is the other one"
+    page.detail.show_diff(scope, DiffDisplay("src/clock.py", PATCH, 1, 1), is_since=True)
+    assert page.findChild(object, "changeDiff") is not None
+    press(page, "compareChanged")
+    assert asked[-1] == ("src/clock.py", False)
+    press(page, "compareChanged")
+    page.list.setCurrentIndex(page.list.model().index_of("src/retry.py"))
+    assert asked[-1] == ("src/retry.py", False)
+
+
+def test_a_row_leads_to_the_call_that_made_the_change(page):
+    asked = []
+    page.talk_requested.connect(lambda row: asked.append((row.agent_id, row.call_id)))
+    show(page)
+    press(page, "showInConversation")
+    page.list.setCurrentIndex(page.list.model().index_of("src/clock.py"))
+    actions = {one.text(): one for one in page.list.menu().actions() if isinstance(one, QAction)}
+    actions["Show in the conversation"].trigger()
+    assert asked == [(CHILD, "call_1"), (MAIN, "call_1")]
 
 
 def test_escape_leads_back_from_everywhere_on_the_page(page, qtbot):

@@ -272,3 +272,37 @@ def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
     qtbot.waitUntil(lambda: not cards(), timeout=WAIT)
     after = {name: f"{name} after\n" for name in ("mine0.txt", "mine1.txt")}
     assert texts(project) == before | after
+
+
+def test_from_a_change_to_its_call_and_from_what_was_left_to_what_is_there_now(
+    window, team, heard, project, qtbot
+):
+    work(qtbot, window, team, heard)
+    (project / "theirs1.txt").write_text("my own words\n", encoding="utf-8")
+    qtbot.mouseClick(window.frame.header.changes_button, Qt.MouseButton.LeftButton)
+    page = wait_part(qtbot, window, "changesPage")
+    index = page.list.model().index_of
+
+    def is_marked():
+        return any(one.mark for one in page.list.model().rows())
+
+    qtbot.waitUntil(is_marked, timeout=WAIT)
+    page.list.setCurrentIndex(index("theirs1.txt"))
+    qtbot.mouseClick(wait_part(qtbot, window, "compareChanged"), Qt.MouseButton.LeftButton)
+
+    def compared():
+        diff = part(window, "changeDiff")
+        return diff is not None and "+my own words" in diff.accessibleDescription()
+
+    qtbot.waitUntil(compared, timeout=WAIT)
+    qtbot.mouseClick(wait_part(qtbot, window, "showInConversation"), Qt.MouseButton.LeftButton)
+    alpha = agents_of(window)["alpha"]
+    qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
+    assert not page.isVisible()
+
+    def focused():
+        at = QGuiApplication.focusObject()
+        view = window.pages.page(alpha.id)
+        return view is not None and view.isAncestorOf(at) if at is not None else False
+
+    qtbot.waitUntil(focused, timeout=WAIT)

@@ -511,9 +511,9 @@ def test_the_meter_shows_how_full_the_context_is_and_hides_what_is_unknown(compo
     follow(composer, opened(context_tokens=76_000, context_limit=200_000))
     assert (meter.text(), meter.isVisible()) == ("38% context", True)
     follow(composer, StepEnded(AGENT, 2, Usage(cost=0.1), 170_000))
-    assert (meter.text(), meter.property("role")) == ("85% context", "warn")
+    assert (meter.text(), meter.property("tone")) == ("85% context", "warn")
     follow(composer, StepEnded(AGENT, 3, Usage(cost=0.1), 195_000))
-    assert meter.property("role") == "error"
+    assert meter.property("tone") == "danger"
     follow(composer, opened("se_3", context_tokens=76_000))
     assert meter.text() == "76k tokens"
 

@@ -5,7 +5,7 @@ import time
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QMessageBox, QPushButton
 
 from desktop_agent.core.events import SessionsChanged
 from desktop_agent.core.ids import AgentId, SessionId
@@ -160,13 +160,125 @@ def test_the_marked_session_is_the_one_shown_whatever_is_deleted(panel, qtbot):
     assert marked(panel) == ["Next"]
 
 
-def test_a_deleted_session_is_gone_when_the_time_for_undo_is_over(panel, qtbot, monkeypatch):
+def test_a_deleted_session_is_recently_deleted_when_the_time_for_undo_is_over(
+    panel, qtbot, monkeypatch
+):
     monkeypatch.setattr(session_panel, "UNDO_MS", 1)
-    show(panel, info(1, "Keep"), info(2, "Away"))
+    keep, away = info(1, "Keep"), info(2, "Away")
+    show(panel, keep, away)
     with qtbot.waitSignal(panel.deleted) as deleted:
         panel.delete("se_2")
     assert deleted.args == ["se_2"]
-    assert titles(panel) == ["Today", "Keep"]
+    panel.apply(SessionsChanged((keep,), (replace(away, deleted_at=time.time()),)))
+    assert titles(panel) == ["Today", "Keep", "Recently deleted"]
+
+
+def at(panel, title):
+    return panel.list.model().index(titles(panel).index(title), 0)
+
+
+def menu_of(qtbot, panel, title):
+    """Open the menu of a row; return its texts and what triggers them, by their words."""
+    panel.list.customContextMenuRequested.emit(panel.list.visualRect(at(panel, title)).center())
+    menu = panel.findChildren(QMenu, "sessionMenu")[-1]
+    qtbot.waitUntil(menu.isVisible)
+    actions = {one.text().partition("\t")[0]: one for one in menu.actions() if one.text()}
+    menu.close()
+    return actions
+
+
+def test_recently_deleted_opens_by_key_and_gives_a_session_back(panel, qtbot):
+    gone = replace(info(2, "Gone"), deleted_at=time.time() - 5 * DAY)
+    panel.apply(SessionsChanged((info(1, "Keep"),), (gone,)))
+    assert spoken(panel, "Recently deleted") == "Recently deleted, 1, collapsed"
+    panel.list.setFocus()
+    panel.list.setCurrentIndex(at(panel, "Recently deleted"))
+    qtbot.keyClick(panel.list, Qt.Key.Key_Right)
+    assert spoken(panel, "Gone") == "Gone, erased in 25 days"
+    with qtbot.assertNotEmitted(panel.session_chosen):
+        press(qtbot, panel, "Gone")
+    with qtbot.waitSignal(panel.restored) as restored:
+        menu_of(qtbot, panel, "Gone")["Restore"].trigger()
+    assert restored.args == ["se_2"]
+    panel.list.setCurrentIndex(at(panel, "Recently deleted"))
+    qtbot.keyClick(panel.list, Qt.Key.Key_Left)
+    assert "Gone" not in titles(panel)
+
+
+def test_nothing_is_deleted_for_good_without_a_question(panel, qtbot):
+    gone = replace(info(2, "Gone"), deleted_at=time.time())
+    panel.apply(SessionsChanged((), (gone,)))
+    press(qtbot, panel, "Recently deleted")
+    panel.list.setCurrentIndex(at(panel, "Gone"))
+    panel.list.setFocus()
+    with qtbot.assertNotEmitted(panel.erased):
+        qtbot.keyClick(panel.list, Qt.Key.Key_Delete)
+    box = panel.window().findChild(QMessageBox, "eraseQuestion")
+    assert "Gone" in box.text()
+    with qtbot.assertNotEmitted(panel.erased):
+        qtbot.keyClick(box, Qt.Key.Key_Escape)
+    menu_of(qtbot, panel, "Recently deleted")["Empty…"].trigger()
+    box = panel.window().findChildren(QMessageBox, "eraseQuestion")[-1]
+    yes = next(b for b in box.buttons() if b.text() == "Delete permanently")
+    with qtbot.waitSignal(panel.emptied):
+        qtbot.mouseClick(yes, Qt.MouseButton.LeftButton)
+
+
+def test_what_was_deleted_a_moment_ago_is_among_the_recently_deleted_already(panel, qtbot):
+    show(panel, info(1, "Keep"), info(2, "Slip"))
+    panel.delete("se_2")
+    press(qtbot, panel, "Recently deleted")
+    with qtbot.waitSignal(panel.returned) as returned, qtbot.assertNotEmitted(panel.restored):
+        menu_of(qtbot, panel, "Slip")["Restore"].trigger()
+    assert returned.args == ["se_2"]
+    assert titles(panel) == ["Today", "Keep", "Slip"]
+
+
+def test_pinned_sessions_stand_on_top_and_archived_ones_at_the_end(panel, qtbot):
+    pinned = replace(info(1, "Pinned one", age=9 * DAY), is_pinned=True)
+    archived = replace(info(2, "Put away"), is_archived=True)
+    show(panel, archived, info(3, "Fresh"), pinned)
+    assert titles(panel) == ["Pinned", "Pinned one", "Today", "Fresh", "Archived"]
+    assert "pinned" in spoken(panel, "Pinned one")
+    press(qtbot, panel, "Archived")
+    assert titles(panel)[-1] == "Put away"
+    for title, words, signal, args in (
+        ("Fresh", "Pin", panel.pinned, ["se_3", True]),
+        ("Pinned one", "Unpin", panel.pinned, ["se_1", False]),
+        ("Fresh", "Archive", panel.archived, ["se_3", True]),
+        ("Put away", "Unarchive", panel.archived, ["se_2", False]),
+    ):
+        with qtbot.waitSignal(signal) as told:
+            menu_of(qtbot, panel, title)[words].trigger()
+        assert told.args == args
+
+
+def test_a_search_finds_archived_sessions_without_opening_their_group(panel):
+    show(panel, replace(info(2, "Put away"), is_archived=True))
+    panel.search.setText("put")
+    assert "Put away" in titles(panel)
+
+
+def test_sessions_stand_under_their_folder_and_the_switch_goes_back_to_dates(panel, qtbot):
+    def of(number, title, folder, **more):
+        return replace(info(number, title, **more), workspace=Workspace(folder))
+
+    show(
+        panel,
+        of(1, "One", "/tmp/shop", status="running"),
+        of(2, "Two", "/tmp/bank", age=60),
+        of(3, "Three", "/tmp/shop", status="running", age=90),
+        of(4, "Four", "/tmp/old/bank", age=99),
+    )
+    switch = panel.findChild(QAbstractButton, "groupSessions")
+    assert switch.accessibleName() == "Group by folder"
+    with qtbot.waitSignal(panel.grouping_changed) as changed:
+        qtbot.mouseClick(switch, Qt.MouseButton.LeftButton)
+    assert changed.args == [True]
+    assert titles(panel) == ["shop", "One", "Three", "bank", "Two", "bank", "Four"]
+    assert spoken(panel, "shop") == "shop, 2 running"
+    qtbot.mouseClick(switch, Qt.MouseButton.LeftButton)
+    assert titles(panel)[0] == "Today"
 
 
 def test_deleting_is_finished_when_the_app_closes_before(panel, qtbot):

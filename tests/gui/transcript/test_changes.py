@@ -5,12 +5,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 
-from desktop_agent.core.changes import UndoScope
+from desktop_agent.core.changes import ChangeTotal, UndoScope
 from desktop_agent.core.events import FilesChanged, MessageAdded
 from desktop_agent.core.messages import Message, TextPart
-from desktop_agent.core.parts.origins import Report
+from desktop_agent.core.parts.origins import FilesUndone, Report
 from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.cards.fold_card import ReportCard
+from desktop_agent.gui.transcript.cards.row_text import line_of, row_text
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from desktop_agent.gui.transcript.state.items import (
     AgentMessageItem,
@@ -62,6 +63,32 @@ def test_what_subagents_changed_counts_for_the_message():
     child = made("cs_2", file("b.py", added=2, removed=0), agent=CHILD, call="call_9")
     [line] = lines(folded(*turn(*edits(1), told(EDITS), told(child))))
     assert counts(line) == (2, 42, 12)
+
+
+def test_lines_that_were_changed_back_do_not_count_once_it_is_known_what_all_comes_to():
+    again = made("cs_2", file("a.py", added=3, removed=12), call="call_2")
+    transcript = folded(*turn(*edits(1), told(EDITS), told(again)))
+    assert counts(lines(transcript)[0]) == (1, 43, 24)
+    total = ChangeTotal(("cs_1", "cs_2"), 1, 31, 12, message_id=MESSAGE)
+    known = msgspec.structs.replace(session_of(EDITS, again), totals=(total,))
+    assert transcript.know_changes(known)
+    assert counts(lines(transcript)[0]) == (1, 31, 12)
+    assert not transcript.know_changes(known)
+    third = made("cs_3", file("b.py", added=1, removed=0), call="call_3")
+    transcript.apply(told(third))
+    assert counts(lines(transcript)[0]) == (2, 44, 24)
+
+
+def test_that_the_agent_was_told_of_an_undo_is_a_quiet_line_and_no_message():
+    text = "The user has undone changes to files: a.py."
+    part = TextPart(text, origin=FilesUndone())
+    message = Message("me_n", "user", (part,), created_at=3.0, sender="app")
+    transcript = folded(*turn(*edits(1), told(EDITS)), MessageAdded(MAIN, message))
+    item = transcript.items[-1]
+    assert isinstance(item, AgentMessageItem)
+    line = line_of(item, lambda _: "")
+    assert (line.icon, line.text, line.more) == ("undo-2", "The agent was told:", text)
+    assert text in row_text(item, lambda _: "")
 
 
 def test_a_subagent_that_goes_on_after_the_turn_still_counts_for_its_message():

@@ -18,6 +18,7 @@ from desktop_agent.gui.transcript.state.items import CompactionItem, FailureItem
 from desktop_agent.gui.transcript.view.view import TranscriptView
 from tests.gui.transcript.story import AGENT, begins, opened
 from tests.helpers.panels import open_page, transcript_of
+from tests.helpers.patience import HANG_MS as WAIT
 
 SUMMARY = Message("me_s", "user", (TextPart("They want it blue.", ContextSummary()),))
 COMPACTED = ContextCompacted(
@@ -81,3 +82,18 @@ def test_outputs_that_were_put_aside_and_a_cleared_context_have_a_row_too(view, 
     assert name.startswith("Older outputs put aside, 1 output,")
     qtbot.waitUntil(lambda: shown(view, "lineCard") is not None)
     assert "Context cleared" in shown(view, "lineCard").accessibleName()
+
+
+def test_the_original_of_a_summary_is_one_click_away(view, qtbot):
+    said = [
+        MessageAdded(AGENT, Message(f"an_{n}", "assistant", (TextPart("More.\n\n" * 20),)))
+        for n in range(5)
+    ]
+    open_page(view, opened(begins(), *said, COMPACTED))
+    qtbot.waitUntil(lambda: shown(view, "compactionHeader") is not None, timeout=WAIT)
+    bar = view.browser.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 600 and bar.value() == bar.maximum(), timeout=WAIT)
+    qtbot.mouseClick(shown(view, "compactionHeader"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: shown(view, "showOriginal") is not None, timeout=WAIT)
+    qtbot.mouseClick(shown(view, "showOriginal"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bar.value() < 200, timeout=WAIT)

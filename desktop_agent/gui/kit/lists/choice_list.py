@@ -25,11 +25,13 @@ class ChoiceList(QListView):
     Signals:
         chosen(QModelIndex): a click or Enter
         delete_pressed(QModelIndex): Del
+        turned(QModelIndex, bool): Right and Left, which open and close a group
         left: the mouse left the list
     """
 
     chosen = Signal(QModelIndex)
     delete_pressed = Signal(QModelIndex)
+    turned = Signal(QModelIndex, bool)
     left = Signal()
 
     def __init__(self, name: str, parent: QWidget) -> None:
@@ -47,6 +49,9 @@ class ChoiceList(QListView):
             self.chosen.emit(index)
         elif event.key() == Qt.Key.Key_Delete and index.isValid():
             self.delete_pressed.emit(index)
+        elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right) and index.isValid():
+            is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+            self.turned.emit(index, (event.key() == Qt.Key.Key_Right) is not is_mirrored)
         else:
             super().keyPressEvent(event)
 

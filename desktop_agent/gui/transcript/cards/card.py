@@ -56,6 +56,7 @@ class CardHost(QWidget):
     open_path_requested = Signal(str)
     text_requested = Signal(str, str)  # title, text: shown in a window of its own
     more_requested = Signal()  # what is before the first row
+    row_wanted = Signal(str)  # key: scroll to it
     undo_requested = Signal(object)  # UndoScope
     redo_requested = Signal(object, bool)  # UndoScope, whether it was looked at when it was undone
     changes_requested = Signal()  # the page of all changes

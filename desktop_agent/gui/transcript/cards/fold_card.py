@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.kit.safe_text import clean, with_marks, without_direction_marks
-from desktop_agent.gui.kit.text import plain, plain_words
+from desktop_agent.gui.kit.text import plain, plain_words, unmarked
 from desktop_agent.gui.kit.widgets import GhostButton, row
 from desktop_agent.gui.transcript.cards.card import CardHost, HeaderCard
 from desktop_agent.gui.transcript.cards.changes_card import scope_of_agent, undo_buttons
@@ -200,14 +200,34 @@ class CompactionCard(FoldCard):
 
     @property
     def details_text(self) -> str:
-        return clean(without_direction_marks(self._item.text))
+        return unmarked(clean(without_direction_marks(self._item.text)))
 
     def make_details(self) -> tuple[OutputView | DiffView, Sequence[QWidget]]:
         view, _ = super().make_details()
-        if not self._item.is_current:
-            return view, ()
-        button = GhostButton(self._theme, self.tr("Undo"), "undo-2")
-        button.setObjectName("undoCompaction")
-        command, wanted = self.host.command_requested, self._item.compaction_id
-        button.clicked.connect(lambda: command.emit("", "undo_compaction", wanted))
-        return view, (button,)
+        item, buttons = self._item, list[QWidget]()
+        if item.is_current:
+            undo = GhostButton(self._theme, self.tr("Undo"), "undo-2", name="undoCompaction")
+            command = self.host.command_requested
+            undo.clicked.connect(
+                lambda: command.emit("", "undo_compaction", self._item.compaction_id)
+            )
+            buttons.append(undo)
+        if item.count:
+            words = self.tr("Show the original")
+            show = GhostButton(self._theme, words, "arrow-up", name="showOriginal")
+            show.clicked.connect(self._show_original)
+            buttons.append(show)
+        return view, buttons
+
+    def _show_original(self) -> None:
+        """Scroll to where begins what the summary stands for."""
+        before = ""
+        for item in self.host.transcript.items:
+            if item.key == self._item.key:
+                break
+            if isinstance(item, CompactionItem) and not item.is_undone:
+                before = ""
+            elif not before:
+                before = item.key
+        if before:
+            self.host.row_wanted.emit(before)

@@ -51,8 +51,9 @@ def line_of(row: Row, name_of: NameOf) -> Line | None:
             return Line("message-circle-question-mark", asked, _answer_text(row, name_of))
         case items.AgentMessageItem(kind="question", state=state) if state != "open":
             return Line("message-circle-question-mark", *_message(row))
-        case items.AgentMessageItem(kind="notice"):
-            return Line("message-circle-reply", *_message(row))
+        case items.AgentMessageItem(kind="notice" | "undone" as kind):
+            icon = "undo-2" if kind == "undone" else "message-circle-reply"
+            return Line(icon, *_message(row))
         case items.BudgetItem(is_current=False):
             return Line("gauge", _budget_text(row))
         case items.CompactionItem(is_cleared=True):
@@ -152,6 +153,8 @@ def _message(item: items.AgentMessageItem) -> tuple[str, str]:
     head = translate("Transcript", "{name} asked:")
     if item.kind == "notice":
         head = translate("Transcript", "You told {name}:")
+    elif item.kind == "undone":
+        head = translate("Transcript", "The agent was told:")
     return head.format(name=with_marks(plain(item.name))), with_marks(plain_words(item.text))
 
 

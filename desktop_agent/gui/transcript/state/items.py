@@ -26,7 +26,7 @@ from desktop_agent.gui.state.change_sets import FileCounts
 DeliveryState = Literal["", "sending", "delivered", "failed"]
 # `agent`: of a session from before the parts of a message said who speaks.
 Speaker = Literal["user", "parent", "agent", "app", "edits"]
-AgentMessageKind = Literal["question", "report", "notice"]
+AgentMessageKind = Literal["question", "report", "notice", "undone"]
 ToolState = Literal["queued", "waiting", "running", "ok", "failed", "denied", "stopped", "unknown"]
 FINAL_STATES: frozenset[str] = frozenset({"ok", "failed", "denied", "stopped", "unknown"})
 

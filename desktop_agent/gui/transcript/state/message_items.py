@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart
 from desktop_agent.core.parts.origins import (
     AttachedFile,
     ChildQuestion,
+    FilesUndone,
     Origin,
     PickedSkill,
     Report,
@@ -82,6 +84,8 @@ def _agent_message(part: TextPart, key: str) -> AgentMessageItem | None:
             return AgentMessageItem(key, "question", who, name or who, text, "new", question_id)
         case ToldChild(agent_id=who, name=name):
             return AgentMessageItem(key, "notice", who, name or who, text)
+        case FilesUndone():
+            return AgentMessageItem(key, "undone", AgentId(""), "", text)
         case _:
             return None
 

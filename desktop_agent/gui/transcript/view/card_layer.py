@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from time import perf_counter
 
-from PySide6.QtCore import QObject, QRect, Qt, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, QRect, Signal
 
 from desktop_agent.gui.kit.failure_log import attempt
 from desktop_agent.gui.kit.widgets import has_focus_in, single_timer, ticker
@@ -48,7 +47,6 @@ class CardLayer(QObject):
         self._now = host.clocks.wall
         # The living cards, by their rows' keys.
         self.cards: dict[str, Card] = {}
-        self._tab_order: list[str] = []
         self._to_make: list[Row] = []
         self._making = single_timer(self, _PAUSE_MS, self._make_some)
         self._seconds = ticker(self, _SECOND_MS, self._on_second)
@@ -105,7 +103,6 @@ class CardLayer(QObject):
             card.setGeometry(column.left(), y - top, column.width(), shown.height)
             if not card.isVisible():
                 card.show()
-        self._order_tabs(placed)
         self._put_away(set(placed))
         if self._to_make and not self._making.isActive():
             self._making.start()
@@ -163,19 +160,6 @@ class CardLayer(QObject):
         card.resized.connect(lambda: self.resized.emit(row.key))
         self.cards[row.key] = card
         return card
-
-    def _order_tabs(self, keys: list[str]) -> None:
-        """Let Tab go from the text through the cards, in the order of the text."""
-        if keys == self._tab_order:
-            return
-        self._tab_order = keys
-        before: QWidget = self._browser
-        for key in keys:
-            card = self.cards[key]
-            for widget in (card, *card.findChildren(QWidget)):
-                if widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
-                    QWidget.setTabOrder(before, widget)
-                    before = widget
 
     def _put_away(self, placed: set[str]) -> None:
         others = [key for key in self.cards if key not in placed]

@@ -193,6 +193,7 @@ class TranscriptView(CardHost):
             resolved.connect(self.compose_requested)
         self.text_requested.connect(self._show_text)
         self.more_requested.connect(self._show_more)
+        self.row_wanted.connect(self._show_card)
         self.cards.resized.connect(self._on_card_resized)
         self.cards.made.connect(self._place)
         self.cards.second.connect(self._on_second)

@@ -1,0 +1,85 @@
+"""A server that cuts the stream of a request that is too long, and says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from desktop_agent.core.events import ContextCompacted, RetryScheduled
+from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.requests import Accepted, ModelRequest, Retrying, StreamItem
+from tests.engine.context.test_compaction import FIRST, dumps
+from tests.engine.context.window_rig import LongRig, WindowModel, tokens_of
+from tests.helpers.scripted import says
+
+OWN = "http://127.0.0.1:8080/v1"
+BROKE = Fault("reset", "The answer broke off before its end.", "retry")
+
+
+class CuttingModel(WindowModel):
+    """Cuts what is longer than its window, as often as it is asked, up to five times."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        if tokens_of(request) <= self.window:
+            async for item in super().stream(request):
+                yield item
+            return
+        self.refused.append(request)
+        yield Accepted()
+        for attempt in range(1, 6):
+            yield Retrying(attempt, 0.0, BROKE)
+        raise ModelError(BROKE)
+
+
+async def test_a_request_near_the_window_that_breaks_off_twice_is_made_shorter_and_goes_on(
+    tmp_path: Path,
+) -> None:
+    model = CuttingModel(8_000, *dumps(6), says("Painted."))
+    rig = LongRig(tmp_path, model)
+    rig.engine.set_model(rig.session_id, "m", OWN)
+    ended = await rig.run(FIRST)
+    assert (ended.reason, ended.fault) == ("finished", None)
+    assert rig.messages[-1].text == "Painted."
+    assert rig.of(ContextCompacted)[0].reason == "refused"
+    # Five retries of each would have been told; the second break is the last.
+    assert len(rig.of(RetryScheduled)) == len(model.refused)
+    await rig.end()
+
+
+async def test_after_the_first_lesson_no_request_of_that_length_is_cut_again(
+    tmp_path: Path,
+) -> None:
+    model = CuttingModel(40_000, *dumps(60, 8_000), says("Painted."))
+    rig = LongRig(tmp_path, model)
+    ended = await rig.run(FIRST)
+    assert ended.reason == "finished"
+    assert len(model.refused) <= 2
+    assert rig.listed.sessions[0].context_source == "learned"
+    await rig.end()
+
+
+async def test_a_short_request_that_breaks_off_is_retried_as_ever_and_nothing_is_left_out(
+    tmp_path: Path,
+) -> None:
+    model = CuttingModel(0)
+    rig = LongRig(tmp_path, model)
+    rig.engine.set_model(rig.session_id, "m", "https://provider.example")
+    ended = await rig.run(FIRST)
+    assert ended.fault is not None
+    assert ended.fault.kind == "reset"
+    assert len(rig.of(RetryScheduled)) == 5
+    assert not rig.of(ContextCompacted)
+    await rig.end()
+
+
+async def test_where_nothing_can_be_left_out_it_is_retried_to_the_end_and_said(
+    tmp_path: Path,
+) -> None:
+    model = CuttingModel(0)
+    rig = LongRig(tmp_path, model)
+    rig.engine.set_model(rig.session_id, "m", OWN)
+    ended = await rig.run(FIRST * 2_000)
+    assert ended.fault is not None
+    assert ended.fault.message == BROKE.message
+    assert not rig.of(ContextCompacted)
+    await rig.end()
