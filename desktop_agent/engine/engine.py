@@ -32,6 +32,7 @@ from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.agent.dispatch import Dispatch
+from desktop_agent.engine.agent.job_commands import JobCommands
 from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Environment
@@ -56,7 +57,9 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, McpCommands):
+class Engine(
+    SkillCommands, SandboxCommands, ContextCommands, JobCommands, McpCommands, SessionCommands
+):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when they
@@ -77,13 +80,13 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, M
         environment: Environment | None = None,
     ) -> None:
         around = environment or Environment()
+        # The host knows of prices, and keeps histories; a model that is scripted has none.
         self._model, self._model_host = model, model if isinstance(model, ModelHost) else None
         self._store, self._settings, self._new_jobs = store, settings, around.new_jobs
         self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
         self._prompt, self._toolbox, self._thread = Prompt(self._is_contained), Toolbox(tools), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
-        windows = Windows(around.describe_model, self._current_settings)
-        # Each part is given those before it, and methods of this class for later ones.
+        # Each part is given those before it; what needs a later one calls a method of this class.
         self._agents = self._new_tree()
         self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
@@ -99,12 +102,15 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, M
             confinement=held,
             kept=self._kept,
         )
-        with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
-        self._context = ContextServices(model, windows, *with_tools)
+        self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
         self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, emit)
+
+    def _new_context(self, describe: DescribeModel | None, outputs: OutputFiles) -> ContextServices:
+        windows, is_asked = Windows(describe, self._current_settings), self._questions.is_open
+        return ContextServices(self._model, windows, outputs, self._toolbox, is_asked, self._forget)
 
     def _new_tree(self) -> Agents:
         return Agents(

@@ -52,4 +52,12 @@ class FailedInside(Value, frozen=True):
     fingerprint: str
 
 
-Facts = Started | Waited | ListShown | Refused | CutShort | FailedInside | PickedSkill
+class InBackground(Value, frozen=True):
+    """A command was started that goes on in the background."""
+
+    job_id: str
+
+
+Facts = (
+    Started | Waited | ListShown | Refused | CutShort | FailedInside | InBackground | PickedSkill
+)

@@ -10,7 +10,7 @@ from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.permissions.file_rules import allows, refuses
+from desktop_agent.engine.permissions.file_rules import CHANGING, allows, refuses
 from desktop_agent.engine.permissions.host_rules import NETWORK, covers_host
 from desktop_agent.engine.permissions.shell import classify
 
@@ -213,7 +213,12 @@ def speaks_of(rule: Rule, preview: Preview, situation: Situation) -> bool:
 
 
 def speaks_of_tool(rule: Rule, tool: Tool) -> bool:
-    """Whether a rule is the tool's own, or about hosts, as a tool for the network follows."""
+    """Whether a rule is the tool's own, or about hosts, as a tool for the network follows.
+
+    A file that one tool may not change no other tool for files may.
+    """
+    if rule.is_deny and rule.tool in CHANGING and tool.name in CHANGING:
+        return True
     if rule.tool in (OUTSIDE_RULES, SANDBOX_RULES):
         return tool.name == _SHELL
     return rule.tool == tool.name or (tool.access is Access.NETWORK and rule.tool == NETWORK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
@@ -11,34 +12,49 @@ from desktop_agent.core.events import (
     ApprovalRequested,
     Event,
     QuestionAsked,
+    SessionsChanged,
     TurnEnded,
     TurnStarted,
 )
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.gui.kit.text import plain, with_plural
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import named
+from desktop_agent.gui.state.session_state import SessionState
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMessageBox
 
 _LONG_S = 30.0
+_MOST_LISTED = 12
+_LONGEST, _LONGEST_TITLE = 300, 60
 Choice = Literal["tray", "quit", "cancel"]
 
 
 class Attention(QObject):
     """Alerts for an approval, a question, a failure, and the end of a long turn.
 
-    `opened` asks for the window to come back, `quit_requested` comes from the tray's menu.
+    Where the desktop has a tray, the icon is there while the window is in it, and from a
+    notification on until the window is active again. Its menu lists what runs.
+
+    Signals:
+        opened(session): the window is to come back, with this session if it is one
+        quit_requested: from the menu
     """
 
-    opened = Signal()
+    opened = Signal(str)
     quit_requested = Signal()
 
-    def __init__(self, theme: Theme, window: QWidget) -> None:
+    def __init__(self, theme: Theme, window: QWidget, known: SessionState) -> None:
         super().__init__(window)
         self._theme = theme
         self._window = window
+        self._known = known
         self._tray: Any = None
+        self._menu: QMenu | None = None
+        self._is_in_tray = False
+        # The session that the last notification was about.
+        self._about = ""
         self._since: dict[AgentId, float] = {}
 
     @property
@@ -50,33 +66,89 @@ class Attention(QObject):
 
     def apply(self, event: Event) -> None:
         """Call the user, if they are elsewhere and the event is worth it."""
+        if isinstance(event, SessionsChanged) and self._tray is not None:
+            self._tray.setToolTip(self.summary())
         text = self._event_text(event)
         if text and not self._window.isActiveWindow():
             QApplication.alert(self._window)
-            if self._tray is not None:
-                self._tray.showMessage(self.tr("Desktop Agent"), text)
+            self._about = self._known.owner(event) or ""
+            if self._show_icon():
+                self.notify(self._title(), text)
+
+    def notify(self, title: str, text: str) -> None:
+        """Show a notification of the desktop."""
+        self._tray.showMessage(title, plain(text)[:_LONGEST])
 
     def enter_tray(self) -> bool:
         """Put an icon into the tray; False where there is no tray."""
+        self._is_in_tray = self._show_icon()
+        return self._is_in_tray
+
+    def leave_tray(self) -> None:
+        self._is_in_tray = False
+        self.come_back()
+
+    def come_back(self) -> None:
+        """The window is active: the icon is for a window that is in the tray."""
+        if self._tray is not None and not self._is_in_tray:
+            self._tray.hide()
+
+    def summary(self) -> str:
+        """Return how much runs, in a few words."""
+        running = self._known.running()
+        waiting = sum(info.status == "needs_you" for info in running)
+        words = [self.tr("Desktop Agent")]
+        if running:
+            words.append(
+                with_plural(self.tr("%n session(s) at work", "", len(running)), len(running))
+            )
+        if waiting:
+            one, more = self.tr("1 needs you"), self.tr("{count} need you")
+            words.append(one if waiting == 1 else more.format(count=waiting))
+        return " · ".join(words)
+
+    def menu(self) -> QMenu:
+        """Return the icon's menu, with what runs now."""
+        if self._menu is None:
+            self._menu = named(QMenu(self._window), "trayMenu", self.tr("Desktop Agent"))
+            self._menu.aboutToShow.connect(self._fill)
+        self._fill()
+        return self._menu
+
+    def _fill(self) -> None:
+        menu = self._menu
+        assert menu is not None
+        menu.clear()
+        for info in self._known.running()[:_MOST_LISTED]:
+            title = plain(info.title)[:_LONGEST_TITLE]
+            words = {
+                "needs_you": self.tr("{title} – needs you"),
+                "paused": self.tr("{title} – paused"),
+            }.get(info.status, self.tr("{title} – working"))
+            action = menu.addAction(words.format(title=title).replace("&", "&&"))
+            action.triggered.connect(partial(self.opened.emit, info.id))
+        if not menu.isEmpty():
+            menu.addSeparator()
+        menu.addAction(self.tr("Show the window")).triggered.connect(lambda: self.opened.emit(""))
+        menu.addAction(self.tr("Stop and quit")).triggered.connect(self.quit_requested)
+
+    def _show_icon(self) -> bool:
         if not self.has_tray:
             return False
         if self._tray is None:
             from PySide6.QtWidgets import QSystemTrayIcon
 
             self._tray = QSystemTrayIcon(self._theme.icon("bot", "accent", 22), self)
-            self._tray.setToolTip(self.tr("Desktop Agent"))
-            menu = QMenu(self._window)
-            menu.addAction(self.tr("Show the window"), self.opened.emit)
-            menu.addAction(self.tr("Stop and quit"), self.quit_requested.emit)
-            self._tray.setContextMenu(menu)
-            self._tray.activated.connect(lambda: self.opened.emit())
-            self._tray.messageClicked.connect(self.opened)
+            self._tray.setToolTip(self.summary())
+            self._tray.setContextMenu(self.menu())
+            self._tray.activated.connect(lambda: self.opened.emit(""))
+            self._tray.messageClicked.connect(lambda: self.opened.emit(self._about))
         self._tray.show()
         return True
 
-    def leave_tray(self) -> None:
-        if self._tray is not None:
-            self._tray.hide()
+    def _title(self) -> str:
+        info = self._known.sessions.get(SessionId(self._about))
+        return plain(info.title)[:_LONGEST_TITLE] if info is not None else self.tr("Desktop Agent")
 
     def _event_text(self, event: Event) -> str:
         match event:
@@ -90,7 +162,11 @@ class Attention(QObject):
                 began = self._since.pop(event.agent_id, event.at)
                 if event.fault is not None:
                     return event.fault.message
-                if event.reason == "finished" and event.at - began > _LONG_S:
+                # Of a subagent its parent hears, who goes on.
+                is_main = any(
+                    info.main_agent == event.agent_id for info in self._known.sessions.values()
+                )
+                if event.reason == "finished" and is_main and event.at - began > _LONG_S:
                     return self.tr("The work is finished.")
             case _:
                 pass

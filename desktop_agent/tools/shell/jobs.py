@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from desktop_agent.core.commands import JobOutput
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.shell import process_tree
@@ -97,6 +98,26 @@ class Jobs:
             known = ", ".join(self._jobs) or "none"
             raise ToolError(f"there is no background command {job_id!r} (there are: {known}).")
         return job
+
+    def look(self, job_id: str) -> JobOutput | None:
+        """Return what a job printed last; None when it is not known any more."""
+        job = self._jobs.get(job_id)
+        if job is None:
+            return None
+        text, is_cut = job.running.output.recent()
+        seconds = time.monotonic() - job.began
+        return JobOutput(job.command, text, is_cut, job.running.exit_code, seconds)
+
+    def type_into(self, job_id: str, text: str) -> None:
+        """Type into a job. Raises ToolError."""
+        self.find(job_id).running.write(text)
+
+    async def end_one(self, job_id: str) -> tuple[int, ...]:
+        """End a job; return the processes that would not go."""
+        job = self._jobs.get(job_id)
+        if job is None or job.running.exit_code is not None:
+            return ()
+        return await job.running.end()
 
     def all(self) -> tuple[Job, ...]:
         """Return every job, oldest first."""

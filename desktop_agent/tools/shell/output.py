@@ -15,6 +15,9 @@ _TAIL = 128 * 1024
 _SPILLED_FROM = 24 * 1024
 _RESULT_HEAD = 8 * 1024
 _RESULT_TAIL = 16 * 1024
+# What is shown of a command that goes on; its beginning moves by whole steps.
+_RECENT = 96 * 1024
+_RECENT_STEP = 32 * 1024
 _LIVE_INTERVAL = 1 / 30
 _LIVE_PIECE = 16 * 1024
 _STEERING = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
@@ -74,6 +77,11 @@ class Output:
             f"{_decoded(start)}\n\n[… {left_out:,} bytes left out{self._where()} …]\n\n"
             f"{_decoded(self._last(_RESULT_TAIL))}"
         )
+
+    def recent(self) -> tuple[str, bool]:
+        """Return the end of what came, bounded, and whether something came before that."""
+        start = -(-max(0, self.total - _RECENT) // _RECENT_STEP) * _RECENT_STEP
+        return _decoded(self._last(self.total - start)), start > 0
 
     def _last(self, count: int) -> bytes:
         held = len(self._tail)

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.parts.containment import Containment
-from desktop_agent.core.parts.facts import FailedInside
+from desktop_agent.core.parts.facts import FailedInside, InBackground
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.policy import OUTSIDE_RULES, SANDBOX_RULES
 from desktop_agent.engine.permissions.shell import classify
@@ -136,6 +137,8 @@ def _previewed(
     is_inside = contained is not None and contained.is_contained
     is_changing = contained is None or contained.is_changing
     effects = effects_of(args.command, directory, ctx.workspace, ctx.own, is_changing=is_changing)
+    if contained is not None and effects.protected:
+        contained = msgspec.structs.replace(contained, named=effects.protected)
     parts = classify.split_parts(args.command)
     is_leaving = contained is not None and not contained.is_contained
     return Preview(
@@ -237,7 +240,8 @@ async def _in_background(run: _Run, jobs: Jobs) -> ToolOutput:
         f"Started {job.id} (pid {job.running.pid}). Read its output, or end it, with "
         f'shell_job(job_id="{job.id}", action="output" or "kill"); it is ended with the session.'
     )
-    return ToolOutput(text, OutputDisplay(f"Runs in the background as {job.id}."))
+    display = OutputDisplay(f"Runs in the background as {job.id}.")
+    return ToolOutput(text, display, facts=InBackground(job.id))
 
 
 async def _in_foreground(run: _Run, jobs: Jobs) -> ToolOutput:

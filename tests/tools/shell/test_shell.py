@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.commands import JobOutput
 from desktop_agent.core.ids import new_session_id
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
+from desktop_agent.core.parts.facts import InBackground
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.containment import OutsideWorkspace
 from desktop_agent.engine.workspace.output_files import OutputFiles
@@ -409,6 +411,36 @@ async def test_waiting_for_a_background_command_gives_its_end(bench: Bench) -> N
     await bench.run(shell, command="sleep 0.2; echo over; exit 4", run_in_background=True)
     text = (await bench.run(shell_job, job_id="job_1", wait_s=120)).text
     assert "over\n[job_1 ended with exit code 4" in text
+
+
+async def test_what_a_background_command_prints_is_seen_while_it_runs_and_is_bounded(
+    bench: Bench,
+) -> None:
+    flood = "seq 1 100000; echo last; while read line; do echo got $line; done"
+    started = await bench.run(shell, command=flood, run_in_background=True)
+    assert started.facts == InBackground("job_1")
+    jobs = bench.jobs
+
+    async def seen(words: str) -> JobOutput:
+        deadline = time.monotonic() + HANG_S
+        while (found := jobs.look("job_1")) is None or words not in found.text:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0)
+        return found
+
+    found = await seen("last")
+    assert found.is_cut
+    assert len(found.text) <= 96 * 1024
+    assert found.exit_code is None
+    jobs.type_into("job_1", "hello\n")
+    await seen("got hello")
+    # The agent is still given all of it.
+    assert "got hello" in (await bench.run(shell_job, job_id="job_1")).text
+    assert await jobs.end_one("job_1") == ()
+    ended = jobs.look("job_1")
+    assert ended is not None
+    assert ended.exit_code is not None
+    assert jobs.look("job_2") is None
 
 
 async def test_typing_into_a_program_is_shown_first(bench: Bench) -> None:

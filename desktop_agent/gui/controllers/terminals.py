@@ -1,0 +1,62 @@
+"""Commands that agents run in the background: their windows, one for each."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.controllers.controller import Controller, WindowParts
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.transcript.view.terminal import Terminal
+    from desktop_agent.gui.transcript.view.view import TranscriptView
+
+_Key = tuple[AgentId, str]
+
+
+class TerminalsController(Controller):
+    """Opens them from the cards of the commands."""
+
+    def __init__(self, parts: WindowParts) -> None:
+        super().__init__(parts)
+        self._open: dict[_Key, Terminal] = {}
+        self._asked: set[_Key] = set()
+        self._pages.page_made.connect(self._on_page_made)
+
+    def _on_page_made(self, view: TranscriptView, agent_id: str) -> None:
+        view.job_requested.connect(partial(self.open, agent_id))
+
+    def open(self, agent_id: str, job_id: str) -> None:
+        """Show the window of an agent's command."""
+        key = (AgentId(agent_id), job_id)
+        terminal = self._open.get(key) or self._make(key)
+        terminal.show()
+        terminal.raise_()
+        terminal.activateWindow()
+
+    def _make(self, key: _Key) -> Terminal:
+        from desktop_agent.gui.transcript.view.terminal import Terminal  # rarely wanted
+
+        agent_id, job_id = key
+        terminal = self._open[key] = Terminal(self._theme, job_id, self._frame.window())
+        terminal.output_wanted.connect(lambda: self._ask(key))
+        terminal.typed.connect(partial(self._engine.type_into_job, agent_id, job_id))
+        terminal.stop_requested.connect(partial(self._engine.stop_job, agent_id, job_id))
+        terminal.destroyed.connect(lambda: self._open.pop(key, None))
+        return terminal
+
+    def _ask(self, key: _Key) -> None:
+        """Ask for the newest output, once at a time."""
+        if key in self._asked:
+            return
+        self._asked.add(key)
+        self._queries.run(self._look(key), "the output of a command")
+
+    async def _look(self, key: _Key) -> None:
+        try:
+            output = await self._queries.engine.job_output(*key)
+        finally:
+            self._asked.discard(key)
+        if key in self._open:
+            self._open[key].show_output(output)

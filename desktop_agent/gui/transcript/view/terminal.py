@@ -1,0 +1,113 @@
+"""The window of a command that goes on in the background: what it prints, a line to it, its end."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+
+from desktop_agent.core.commands import JobOutput
+from desktop_agent.gui.kit.safe_text import clean, elapsed_text, with_marks
+from desktop_agent.gui.kit.text import plain
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    TextButton,
+    TextLabel,
+    column,
+    named,
+    row,
+    ticker,
+)
+from desktop_agent.gui.transcript.cards.output_view import OutputView
+
+_EVERY_MS = 200
+
+
+class Terminal(QDialog):
+    """Asks for the newest output while it is shown and the command runs.
+
+    Signals:
+        output_wanted: call `show_output`
+        typed(str): a line for the command, with its end
+        stop_requested: the command is to be ended
+    """
+
+    output_wanted = Signal()
+    typed = Signal(str)
+    stop_requested = Signal()
+
+    def __init__(self, theme: Theme, job_id: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("terminal")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Command in the background ({job})").format(job=job_id))
+        self._command = ElidedLabel("", role="strong", name="terminalCommand")
+        self._state = TextLabel(self.tr("Waiting…"), "muted", name="terminalState")
+        self._view = OutputView(theme, self.tr("Output"), self)
+        self._input = named(QLineEdit(self), "terminalInput", self.tr("Type a line to the command"))
+        self._input.setPlaceholderText(self.tr("Type a line to the command, then Enter"))
+        self._input.returnPressed.connect(self._send)
+        self._stop = TextButton(theme, self.tr("Stop"), "square", name="terminalStop")
+        self._stop.setAutoDefault(False)
+        self._stop.clicked.connect(self._on_stop)
+        close = GhostButton(theme, self.tr("Close"), name="terminalClose", clicked=self.close)
+        close.setAutoDefault(False)
+        head = row(self._command, self._state, stretch=0)
+        foot = row(self._input, self._stop, close, stretch=0)
+        column(head, (self._view, 1), foot, spacing=10, edges=(16, 14, 16, 14), within=self)
+        self._clock: QTimer = ticker(self, _EVERY_MS, self.output_wanted.emit)
+        self.resize(820, 520)
+        self._input.setFocus()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return not self._input.isEnabled()
+
+    def show_output(self, output: JobOutput | None) -> None:
+        """Show what it printed last; with None the command is not known any more."""
+        if output is None:
+            self._end(self.tr("It does not run any more."))
+            return
+        self._command.set_text(with_marks(plain(output.command)))
+        cut = self.tr("[Only the end of the output is shown.]")
+        text = clean(output.text)
+        self._view.set_text(f"{cut}\n{text}" if output.is_cut else text)
+        if output.exit_code is None:
+            time = elapsed_text(output.seconds)
+            self._say(self.tr("Running · {time}").format(time=time))
+        else:
+            words = self.tr("Ended with exit code {code}")
+            self._end(words.format(code=output.exit_code))
+
+    def _say(self, words: str) -> None:
+        if self._state.text() != words:
+            self._state.setText(words)
+            self.setAccessibleDescription(words)
+
+    def _end(self, words: str) -> None:
+        self._say(words)
+        self._clock.stop()
+        for control in (self._input, self._stop):
+            control.setEnabled(False)
+
+    def _send(self) -> None:
+        self.typed.emit(self._input.text() + "\n")
+        self._input.clear()
+
+    def _on_stop(self) -> None:
+        self._stop.setEnabled(False)
+        self._say(self.tr("Stopping…"))
+        self.stop_requested.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self.is_over:
+            self._clock.start()
+            self.output_wanted.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._clock.stop()

@@ -1,0 +1,91 @@
+"""A command in the background has a window: what it prints, a line to it, and *Stop*."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QPlainTextEdit
+
+from tests.helpers.patience import HANG_MS as WAIT
+from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.windows import part
+
+COMMAND = 'echo ready; while read line; do echo "got $line"; done'
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    with LoopbackProvider("openai", []) as server:
+        yield server
+
+
+@pytest.fixture
+def window(open_window, provider, project):
+    return open_window(project, model=provider.model, api_base=provider.api_base)
+
+
+def visible(window, name):
+    found = [w for w in window.findChildren(QAbstractButton, name) if w.isVisible()]
+    return found[0] if found else None
+
+
+def start(qtbot, window, provider):
+    """Have the agent start the command, allowed by the user, and open its window."""
+    call = ("shell", {"command": COMMAND, "run_in_background": True})
+    provider.push(Calls(call), Say("It runs."))
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+    window.frame.composer.set_text("Start it")
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
+
+    def ended():
+        allow = visible(window, "allowOnce")
+        if allow is not None and allow.isEnabled():
+            allow.click()
+        page = window.pages.page(window.flow.agent)
+        return page is not None and "It runs." in page.browser.toPlainText()
+
+    qtbot.waitUntil(ended, timeout=WAIT)
+    qtbot.waitUntil(lambda: visible(window, "toolCardHeader") is not None, timeout=WAIT)
+    visible(window, "toolCardHeader").setChecked(True)
+    qtbot.waitUntil(lambda: visible(window, "openTerminal") is not None, timeout=WAIT)
+    visible(window, "openTerminal").click()
+    return part(window, "terminal")
+
+
+def wait_for(qtbot, terminal, words):
+    view = terminal.findChild(QPlainTextEdit)
+    qtbot.waitUntil(lambda: words in view.toPlainText(), timeout=WAIT)
+
+
+def state(terminal):
+    return terminal.findChild(QLabel, "terminalState").text()
+
+
+def test_the_output_is_seen_a_line_is_typed_and_the_command_is_stopped(window, provider, qtbot):
+    terminal = start(qtbot, window, provider)
+    wait_for(qtbot, terminal, "ready")
+    assert state(terminal).startswith("Running · ")
+    line = terminal.findChild(QLineEdit, "terminalInput")
+    assert line.accessibleName() == "Type a line to the command"
+    line.setText("hello")
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    wait_for(qtbot, terminal, "got hello")
+    assert line.text() == ""
+    terminal.findChild(QAbstractButton, "terminalStop").click()
+    qtbot.waitUntil(lambda: state(terminal).startswith("Ended with exit code"), timeout=WAIT)
+    assert not line.isEnabled()
+    assert terminal.accessibleDescription() == state(terminal)
+
+
+def test_a_command_of_an_earlier_run_of_the_app_is_said_to_be_over(
+    window, provider, qtbot, open_window
+):
+    start(qtbot, window, provider)
+    open_window.close(window)
+    again = open_window(model=provider.model, api_base=provider.api_base)
+    qtbot.waitUntil(lambda: visible(again, "toolCardHeader") is not None, timeout=WAIT)
+    visible(again, "toolCardHeader").setChecked(True)
+    qtbot.waitUntil(lambda: visible(again, "openTerminal") is not None, timeout=WAIT)
+    visible(again, "openTerminal").click()
+    terminal = part(again, "terminal")
+    qtbot.waitUntil(lambda: state(terminal) == "It does not run any more.", timeout=WAIT)
+    assert terminal.is_over

@@ -1,0 +1,101 @@
+"""The user is called when something needs them and they are elsewhere; the tray says what runs."""
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtWidgets import QSystemTrayIcon, QWidget
+
+from desktop_agent.core.events import (
+    QuestionAsked,
+    SessionsChanged,
+    TurnEnded,
+    TurnStarted,
+)
+from desktop_agent.core.ids import AgentId, QuestionId
+from desktop_agent.core.questions import Question
+from desktop_agent.gui.state.session_state import SessionState
+from desktop_agent.gui.window.tray import Attention
+from tests.helpers.events import opened
+
+# The platform without a tray says so when an icon is made.
+pytestmark = pytest.mark.qt_log_ignore("systemTrayWindowChanged")
+MAIN = AgentId("ag_1")
+
+
+@pytest.fixture
+def known():
+    state = SessionState()
+    page, other = opened("se_1"), opened("se_2", agent="ag_2").info
+    first = replace(page.info, title="Paint & polish", status="running")
+    second = replace(other, title="Count\nbirds", status="needs_you")
+    state.apply(SessionsChanged((first, second)))
+    state.apply(page)
+    return state
+
+
+@pytest.fixture
+def attention(qtbot, theme, known, monkeypatch):
+    # The platform that tests run on has no tray; the icon itself is the real one.
+    monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: True)
+    window = QWidget()
+    qtbot.addWidget(window)
+    one = Attention(theme, window, known)
+    one.said = []
+    monkeypatch.setattr(one, "notify", lambda *words: one.said.append(words))
+    return one
+
+
+def entries(attention):
+    return [action.text() for action in attention.menu().actions() if action.text()]
+
+
+def icon(attention):
+    return attention.findChild(QSystemTrayIcon)
+
+
+def test_a_question_calls_the_user_who_is_elsewhere_and_names_the_session(attention):
+    question = Question(QuestionId("qu_1"), MAIN, "c1", "Which colour?", (), 1.0)
+    attention.apply(QuestionAsked(MAIN, question))
+    assert attention.said == [("Paint & polish", "Which colour?")]
+    assert icon(attention).isVisible()
+    attention.come_back()
+    assert not icon(attention).isVisible()
+
+
+def test_a_click_on_the_notification_leads_to_its_session(attention, qtbot):
+    question = Question(QuestionId("qu_1"), MAIN, "c1", "Which colour?", (), 1.0)
+    attention.apply(QuestionAsked(MAIN, question))
+    with qtbot.waitSignal(attention.opened) as asked:
+        icon(attention).messageClicked.emit()
+    assert asked.args == ["se_1"]
+
+
+def test_long_work_that_ends_is_told_and_that_of_a_subagent_is_not(attention):
+    for agent_id in (MAIN, AgentId("sa_1")):
+        attention.apply(TurnStarted(agent_id, at=100.0))
+        attention.apply(TurnEnded(agent_id, "finished", at=200.0))
+    attention.apply(TurnStarted(MAIN, at=300.0))
+    attention.apply(TurnEnded(MAIN, "finished", at=301.0))
+    assert [text for _, text in attention.said] == ["The work is finished."]
+
+
+def test_the_tray_lists_what_runs_and_who_needs_the_user(attention, qtbot, known):
+    assert entries(attention) == [
+        "Paint && polish – working",
+        "Count birds – needs you",
+        "Show the window",
+        "Stop and quit",
+    ]
+    assert attention.summary() == "Desktop Agent · 2 sessions at work · 1 needs you"
+    with qtbot.waitSignal(attention.opened) as asked:
+        attention.menu().actions()[1].trigger()
+    assert asked.args == ["se_2"]
+    known.apply(SessionsChanged(()))
+    assert entries(attention) == ["Show the window", "Stop and quit"]
+
+
+def test_the_icon_stays_while_the_window_is_in_the_tray(attention):
+    assert attention.enter_tray()
+    attention.come_back()
+    assert icon(attention).isVisible()
+    attention.leave_tray()
+    assert not icon(attention).isVisible()
