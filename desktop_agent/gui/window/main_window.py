@@ -67,9 +67,6 @@ class MainWindow(QMainWindow):
     _placed: Workspace | None = None
     _branch = ""
 
-    _placed: Workspace | None = None
-    _branch = ""
-
     def __init__(
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
     ) -> None:
@@ -285,7 +282,6 @@ class MainWindow(QMainWindow):
                 return
         self.frame.sidebar.sessions.finish_deletes()
         self.changes.stop()
-        self.servers.stop()
         self.queries.cancel()
         self._state.save()
         event.accept()
