@@ -35,6 +35,7 @@ from tests.gallery_branches import show_branches
 from tests.gallery_changes import show_changes
 from tests.gallery_context import show_context
 from tests.gallery_sandbox import show_sandbox
+from tests.gallery_servers import show_servers
 from tests.gallery_sessions import show_sessions
 from tests.gallery_skills import show_skills
 from tests.helpers.windows import bridge_of, part, side_panel
@@ -271,6 +272,10 @@ async def _changes(gallery: Gallery) -> None:
     await show_changes(gallery)
 
 
+async def _servers(gallery: Gallery) -> None:
+    await show_servers(gallery, story.empty())
+
+
 PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
@@ -279,6 +284,7 @@ PARTS: dict[str, Callable] = {
     "team": _team,
     "many": _many,
     "skills": _skills,
+    "servers": _servers,
     "sandbox": show_sandbox,
     "changes": _changes,
     "context": show_context,

@@ -21,6 +21,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.ids import new_agent_id, new_message_id, new_note_id, new_session_id
+from desktop_agent.core.mcp import McpServer
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.notes import Note
 from desktop_agent.core.providers import PROVIDERS
@@ -105,6 +106,17 @@ class EngineCheck:
             except UndoError as error:
                 raise CheckFailed(str(error)) from None
         return "runs as a process of its own and opens its store"
+
+    async def servers(self) -> str:
+        """Have the process that speaks MCP try an address where nobody is."""
+        if self._backend is None:
+            raise CheckFailed("the engine is missing")
+        nobody = McpServer("nobody", url="http://127.0.0.1:9/mcp")
+        async with asyncio.timeout(_SECONDS):
+            state = await self._backend.engine.test_mcp("", nobody)
+        if state.phase != "failed" or "ended" in state.problem:
+            raise CheckFailed(state.problem or "a server was found where none is")
+        return "runs as a process of its own and speaks with servers"
 
     async def close(self) -> None:
         """End the engine and the host."""

@@ -76,6 +76,7 @@ def _check_engine(whole: SelfCheck, place: Path) -> None:
             job = functools.partial(engine.dialect, dialect)
             whole.check(dialect.title, lambda job=job: runner.run(job()))
         whole.check("file history", lambda: runner.run(engine.file_history()))
+        whole.check("MCP", lambda: runner.run(engine.servers()))
         whole.check("providers", lambda: runner.run(engine.providers()))
         runner.run(engine.close())
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from desktop_agent.adapters.mcp import formats
 from desktop_agent.adapters.skills.fetch import address
 from desktop_agent.core import tasks, updates
 from desktop_agent.core.diffs import ordering
@@ -46,6 +47,7 @@ READING = frozenset({
 })  # fmt: skip
 # Modules that import one, and why nothing of them is measured here.
 ELSEWHERE: dict[str, str] = {
+    "gui.mcp.text": "a command as the user types it",
     "self_check.parts": "reads only what it wrote itself",
     "tools.files.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
     "core.diffs.line_diff": "engine.workspace.diffs:diff_of",
@@ -261,6 +263,9 @@ _LANGUAGES = ("python", "javascript", "c", "html")
 PARSERS: dict[str, Parser] = {
     "adapters.skills.fetch.address:read_address": Parser(
         _address, (("https://a.b/", "-/tree/", ""), ("", "a.", ""), ("a@b:", "c/", " "))
+    ),
+    "adapters.mcp.formats:without_comments": Parser(
+        formats.without_comments, (("", "/*", ""), ("", '"\\', ""), ("[", ",", "]"), ("", "/", ""))
     ),
     "core.network.hosts:split_authority": Parser(
         _authority, (("", "a.", "b:80"), ("[", "1:", "]:80"), ("", ":", "1"), ("a.b:", "9", ""))

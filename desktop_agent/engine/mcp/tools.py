@@ -20,6 +20,7 @@ _TIME_S = 600.0
 _LONGEST_TEXT = 40_000
 _MOST_FOUND = 8
 _LARGEST_FOUND = 20_000
+_TEXT = {"type": "string"}
 _CHANGED = "The server describes this tool otherwise than when you last allowed it."
 
 
@@ -92,28 +93,31 @@ def search_tools(known: Callable[[str], Sequence[Tool]]) -> tuple[Tool, Tool]:
             return ToolOutput("No tool of a server fits. Try other words.")
         return ToolOutput("\n\n".join(map(_shown, found))[:_LARGEST_FOUND])
 
-    async def never(args: Any, ctx: ToolContext) -> ToolOutput:
-        raise ToolError("this call has to name a tool")
-
-    text = {"type": "string"}
     finder = Tool(
         name=SEARCH,
         description=(
             "Find tools of the connected MCP servers: there are too many to list. Returns names, "
             f"descriptions and schemas of the best {_MOST_FOUND}; call one with {CALL}."
         ),
-        schema={"type": "object", "properties": {"query": text}, "required": ["query"]},
+        schema={"type": "object", "properties": {"query": _TEXT}, "required": ["query"]},
         access=Access.INTERNAL,
         parse=_checked,
         run=search,
         describe=lambda args: f"looking for tools: {str(args.get('query', ''))[:80]}",
     )
-    caller = Tool(
+    return finder, _caller()
+
+
+def _caller() -> Tool:
+    async def never(args: Any, ctx: ToolContext) -> ToolOutput:
+        raise ToolError("this call has to name a tool")
+
+    return Tool(
         name=CALL,
         description=f"Call a tool that {SEARCH} found, with the arguments that its schema names.",
         schema={
             "type": "object",
-            "properties": {"tool": text, "arguments": {"type": "object"}},
+            "properties": {"tool": _TEXT, "arguments": {"type": "object"}},
             "required": ["tool"],
         },
         access=Access.SERVER,
@@ -121,7 +125,6 @@ def search_tools(known: Callable[[str], Sequence[Tool]]) -> tuple[Tool, Tool]:
         run=never,
         forward=_forwarded,
     )
-    return finder, caller
 
 
 def _forwarded(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -31,6 +31,9 @@ class ContextController(Controller):
         popover.open_below(self._frame.composer.meter_button, above=True)
         self._ask()
 
+    def _compact(self, keep: str) -> None:
+        self._session.tell(self._engine.compact, keep)
+
     def _on_followed(self, events: tuple[Event, ...]) -> None:
         if self._popover is not None and any(
             isinstance(event, StepEnded | ContextCompacted | CompactionUndone)

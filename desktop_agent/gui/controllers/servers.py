@@ -32,6 +32,7 @@ class ServersController(Controller):
         super().__init__(parts)
         self._full = full
         self._listed: set[str] = set()
+        self._is_over = False
         self._trust = trust
         self._page: ServersPage | None = None
         self._row: ServersRow | None = None
@@ -68,6 +69,11 @@ class ServersController(Controller):
     def add(self) -> None:
         """Open the sheet for a new server."""
         self._open_sheet(None)
+
+    def stop(self) -> None:
+        """Ask nothing any more: the window closes."""
+        self._is_over = True
+        self._look.stop()
 
     # -- what is shown -----------------------------------------------------------------------
 
@@ -125,7 +131,7 @@ class ServersController(Controller):
         """Show what the chosen server wrote, again and again while its page is in front."""
         page = self._page
         state = page.detail.state if page is not None else None
-        if page is None or state is None or not self._full.is_shown(page):
+        if self._is_over or page is None or state is None or not self._full.is_shown(page):
             return
         name = state.server.name
 
@@ -133,7 +139,8 @@ class ServersController(Controller):
             now = page.detail.state
             if now is not None and now.server.name == name:
                 page.detail.show_log(lines)
-            self._look.start()
+            if not self._is_over:
+                self._look.start()
 
         self._queries.ask(show, self._queries.engine.mcp_log(self.root, name))
 

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.mcp import McpState, hidden_values
 from desktop_agent.gui.kit.fitted_area import plain_area
-from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import hard_wrapped, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -146,6 +145,11 @@ class ServerDetail(QFrame):
         self._log.setReadOnly(True)
         self._log.setTabChangesFocus(True)
         self._connect()
+        self._lay_out(content)
+        return content
+
+    def _lay_out(self, content: QWidget) -> None:
+        theme = self._theme
         layout = QVBoxLayout(content)
         edge = theme.space("xl")
         layout.setContentsMargins(edge, edge, edge, theme.space("l"))
@@ -160,7 +164,6 @@ class ServerDetail(QFrame):
         for widget in (self._log_title, self._log):
             layout.addWidget(widget)
         layout.addStretch(1)
-        return content
 
     def _connect(self) -> None:
         for button, signal in (
@@ -181,11 +184,9 @@ class ServerDetail(QFrame):
         )
         self._edit.clicked.connect(lambda: self._tell(self.edit_requested))
         self._remove.clicked.connect(lambda: self._tell(self.remove_requested))
-        buttons = FlowLayout(foot, theme.space("s"))
         edge = theme.space("xl")
-        buttons.setContentsMargins(edge, theme.space("s"), edge, theme.space("l"))
-        for button in (self._edit, self._remove):
-            buttons.addWidget(button)
+        edges = (edge, theme.space("s"), edge, theme.space("l"))
+        row(self._edit, self._remove, None, edges=edges, within=foot)
         return foot
 
     # -- inside ------------------------------------------------------------------------------

@@ -282,6 +282,7 @@ class MainWindow(QMainWindow):
                 return
         self.frame.sidebar.sessions.finish_deletes()
         self.changes.stop()
+        self.servers.stop()
         self.queries.cancel()
         self._state.save()
         event.accept()

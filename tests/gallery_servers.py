@@ -1,0 +1,81 @@
+"""The page of MCP servers, for the gallery."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from desktop_agent.core.events import McpChanged
+from desktop_agent.core.mcp import McpServer, McpState, McpTool
+from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
+from tests.helpers.windows import bridge_of, part
+
+_TOOLS = (
+    McpTool("search_issues", "Find issues by words, label or person", mark="reads"),
+    McpTool("get_issue", "One issue with its comments", mark="reads"),
+    McpTool("list_projects", "Projects that you may see", mark="reads"),
+    McpTool("add_comment", "Write a comment under an issue", mark="changes"),
+    McpTool("close_issue", "Close an issue", mark="changes"),
+    McpTool("run_query", "Run a saved query"),
+)
+_TRACKER = McpServer(
+    "tracker",
+    "npx",
+    ("-y", "tracker-mcp", "--read-write"),
+    {"TRACKER_URL": "${TRACKER_URL}", "TRACKER_TOKEN": "${keyring:TRACKER_TOKEN}"},
+    tools_off=("close_issue", "run_query"),
+)
+_LOG = ("10:02:11 tracker-mcp 2.4.1, stdio", "10:02:12 signed in as Ada; 4 projects")
+
+
+def states() -> tuple[McpState, ...]:
+    """Return a server of each kind."""
+    since = time.time() - 2520
+    browser = McpServer("browser", "npx", ("-y", "browser-mcp"))
+    why = "It ended: exit code 1. No display was found"
+    docs = McpServer("docs-search", url="https://docs.example/mcp", origin="folder")
+    return (
+        McpState(browser, "failed", why),
+        McpState(docs, "waiting", "It waits until you trust this folder."),
+        McpState(McpServer("files", "uvx", ("mcp-files",), is_on=False), "off"),
+        McpState(
+            McpServer("postgres", "uvx", ("mcp-postgres",)),
+            "running",
+            tools=_TOOLS[:3],
+            since=since,
+            is_contained=True,
+        ),
+        McpState(
+            _TRACKER,
+            "running",
+            tools=_TOOLS,
+            since=since,
+            is_contained=True,
+            changed=("get_issue",),
+        ),
+    )
+
+
+async def show_servers(gallery: Any, opened: Any) -> None:
+    """Take the page in each state, and the sheets."""
+    gallery.show(opened)
+    flow = gallery.window.servers
+    bridge_of(gallery.window).received.emit((McpChanged(flow.root, states()),))
+    flow.open("tracker")
+    part(gallery.window, "serversPage").detail.show_log(_LOG)
+    await gallery.take("75-servers")
+    flow.open("docs-search")
+    await gallery.take("76-server-waits")
+    bridge_of(gallery.window).received.emit((McpChanged(flow.root, ()),))
+    await gallery.take("77-no-servers")
+    sheet = ServerSheet(gallery.theme, gallery.window, server=_TRACKER)
+    sheet.open()
+    sheet.show_tested(states()[4])
+    await gallery.take("78-server-sheet", sheet)
+    sheet.reject()
+    imported = ImportSheet(gallery.theme, gallery.window)
+    imported.open()
+    imported.add_servers("Cursor", [_TRACKER, McpServer("docs", url="https://docs.example/mcp")])
+    imported.add_servers("", [McpServer("files", "uvx", ("mcp-files", "."))])
+    await gallery.take("79-import", imported)
+    imported.reject()

@@ -1,0 +1,154 @@
+"""MCP servers in the whole window on the real engine: added, tested, used, switched, removed."""
+
+import json
+import sys
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit, QListView, QMessageBox, QPlainTextEdit, QPushButton
+
+from desktop_agent import paths
+from desktop_agent.adapters.sandbox.sandbox import Programs
+from desktop_agent.core.approvals import Rule
+from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
+from tests.helpers.patience import HANG_MS as WAIT
+from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.windows import bridge_of, part, words_in
+from tests.mcp.rig import SERVERS
+
+COMMAND = f"{sys.executable} {SERVERS / 'honest.py'}"
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    with LoopbackProvider("openai", []) as server:
+        yield server
+
+
+@pytest.fixture
+def window(open_window, provider, project, qtbot, monkeypatch):
+    """A window where no sandbox holds: what runs in it has tests of its own."""
+    monkeypatch.setattr(Programs, "find", staticmethod(lambda: Programs("", "")))
+    opened = open_window(project, model=provider.model, api_base=provider.api_base)
+    qtbot.waitState(opened.flow.agent_shown, lambda: opened.flow.info is not None)
+    return opened
+
+
+def until(qtbot, holds):
+    qtbot.waitUntil(holds, timeout=WAIT)
+
+
+def state_of(window, name):
+    return next((one for one in window.servers.states if one.server.name == name), None)
+
+
+def is_running(window, name):
+    state = state_of(window, name)
+    return state is not None and state.phase == "running"
+
+
+def add(window, qtbot, name="honest", variables=""):
+    """Add the honest server by hand, to run without a sandbox."""
+    window.servers.open()
+    qtbot.mouseClick(window.findChild(QPushButton, "addServer"), Qt.MouseButton.LeftButton)
+    sheet = window.findChild(ServerSheet, "serverSheet")
+    sheet.findChild(QLineEdit, "serverCommand").setText(COMMAND)
+    sheet.findChild(QLineEdit, "serverNameField").setText(name)
+    sheet.findChild(QPlainTextEdit, "serverVariables").setPlainText(variables)
+    part(sheet, "serverOutside").click()
+    return sheet
+
+
+def test_a_server_is_tested_added_and_its_tools_are_there_for_the_agent(window, provider, qtbot):
+    sheet = add(window, qtbot)
+    qtbot.mouseClick(part(sheet, "testSheet"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: "It works: 7 tools." in words_in(sheet))
+    qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: is_running(window, "honest"))
+    detail = part(window, "serverDetail")
+    until(qtbot, lambda: "honest" in words_in(detail) and "Running" in words_in(detail))
+    tools = detail.findChild(QListView, "serverTools").model()
+    spoken = int(Qt.ItemDataRole.AccessibleTextRole)
+    said = [tools.index(at, 0).data(spoken) for at in range(tools.rowCount())]
+    assert "add, Add two numbers., reads, on" in said
+    until(qtbot, lambda: "honest is ready" in part(window, "serverLog").toPlainText())
+    window.full.leave()
+    bridge_of(window).engine.add_rule(Rule("mcp__honest__add", "", scope="everywhere"))
+    provider.push(Calls(("mcp__honest__add", {"a": 20, "b": 22})), Say("Well added."))
+    window.frame.composer.set_text("add")
+    qtbot.keyClick(window.frame.composer.focusWidget(), Qt.Key.Key_Return)
+    until(qtbot, lambda: len(provider.requests) == 2)
+    assert "42" in json.dumps(provider.requests[1].body)
+
+
+def test_a_server_waits_for_a_yes_where_no_sandbox_holds(window, qtbot):
+    sheet = add(window, qtbot)
+    part(sheet, "serverOutside").click()
+    qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: getattr(state_of(window, "honest"), "phase", "") in ("waiting", "failed"))
+    detail = part(window, "serverDetail")
+    until(qtbot, lambda: "No sandbox holds here" in words_in(detail))
+    until(qtbot, lambda: getattr(state_of(window, "honest"), "needs_consent", False))
+    qtbot.mouseClick(part(window, "allowServer"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: is_running(window, "honest"))
+
+
+def test_a_secret_is_kept_apart_and_never_shown(window, qtbot):
+    sheet = add(window, qtbot, variables="HONEST_API_KEY=hush-hush-1234\nPLACE=beds")
+    qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: is_running(window, "honest"))
+    text = (paths.config_dir() / "mcp.json").read_text()
+    assert "hush-hush" not in text
+    assert "${keyring:HONEST_API_KEY}" in text
+    until(qtbot, lambda: "HONEST_API_KEY" in part(window, "serverFacts").text())
+    assert "hush" not in part(window, "serverFacts").text()
+    assert "beds" not in part(window, "serverFacts").text()
+
+
+def test_keys_switch_a_server_and_a_tool_off(window, qtbot):
+    sheet = add(window, qtbot)
+    qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: is_running(window, "honest"))
+    tools = part(window, "serverTools")
+    until(qtbot, lambda: tools.model().rowCount() == 7)
+    tools.setCurrentIndex(tools.model().index(0, 0))
+    qtbot.keyClick(tools, Qt.Key.Key_Space)
+    until(qtbot, lambda: state_of(window, "honest").server.tools_off == ("add",))
+    qtbot.keyClick(part(window, "serverList"), Qt.Key.Key_Space)
+    until(qtbot, lambda: state_of(window, "honest").phase == "off")
+
+
+def test_a_server_is_removed_after_a_question(window, qtbot):
+    sheet = add(window, qtbot)
+    qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: is_running(window, "honest"))
+    qtbot.mouseClick(part(window, "removeServer"), Qt.MouseButton.LeftButton)
+    box = window.findChild(QMessageBox, "removeServerQuestion")
+    button = next(one for one in box.buttons() if one.text() == "Remove")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: window.servers.states == ())
+    assert "honest" not in (paths.config_dir() / "mcp.json").read_text()
+    until(qtbot, lambda: part(window, "noServers").isVisible())
+
+
+def test_what_is_imported_starts_only_once_it_was_added(window, qtbot, tmp_path):
+    file = tmp_path / "other.json"
+    server = {"command": sys.executable, "args": [str(SERVERS / "honest.py")]}
+    file.write_text(json.dumps({"mcpServers": {"from/file": server, "no": {"x": 1}}}))
+    window.servers.open()
+    qtbot.mouseClick(part(window, "importServers"), Qt.MouseButton.LeftButton)
+    sheet = window.findChild(ImportSheet, "importSheet")
+    sheet.give_file(str(file))
+    until(qtbot, lambda: part(sheet, "addImported").isEnabled())
+    assert window.servers.states == ()
+    qtbot.mouseClick(part(sheet, "addImported"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: state_of(window, "from-file") is not None)
+
+
+def test_escape_leads_back_to_the_conversation(window, qtbot):
+    window.servers.open()
+    page = part(window, "serversPage")
+    until(qtbot, page.isVisible)
+    qtbot.keyClick(page, Qt.Key.Key_Escape)
+    until(qtbot, lambda: not page.isVisible())

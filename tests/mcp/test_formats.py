@@ -1,0 +1,73 @@
+"""Configurations of other apps are read as they are, and nothing in them is resolved or run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.adapters.config.secrets import Secrets
+from desktop_agent.adapters.mcp.formats import read_config
+from desktop_agent.adapters.mcp.servers_file import McpFile
+from desktop_agent.core.mcp import McpError, McpServer
+
+
+def test_claude_cursor_and_gemini_are_read() -> None:
+    text = """{"mcpServers": {
+        "files": {"command": "npx", "args": ["-y", "files", 8], "env": {"KEY": "${KEY}"}},
+        "old": {"url": "https://old.example/sse"},
+        "web": {"httpUrl": "https://web.example/mcp", "headers": {"X-Key": "${input:key}"}},
+        "off/one": {"command": "x", "disabled": true},
+        "nothing": {}, "wrong": {"url": "file:///etc/passwd"}}}"""
+    found = {one.name: one for one in read_config(text, "mine")}
+    assert list(found) == ["files", "old", "web", "off-one"]
+    assert found["files"].args == ("-y", "files", "8")
+    assert found["files"].env == {"KEY": "${KEY}"}
+    assert found["old"].is_sse
+    assert not found["web"].is_sse
+    assert found["web"].headers == {"X-Key": "${input:key}"}
+    assert not found["off-one"].is_on
+
+
+def test_vs_code_has_comments_and_commas_at_the_end() -> None:
+    text = '{ // mine\n "servers": {"a": {"type": "http", "url": "https://a.example//x",},}, /* */}'
+    (server,) = read_config(text, "mine")
+    assert server.url == "https://a.example//x"
+
+
+def test_goose_names_variables_that_are_its_own() -> None:
+    text = "extensions:\n  git:\n    cmd: uvx\n    args: [mcp-git]\n    env_keys: [TOKEN]\n"
+    (server,) = read_config(text, "mine")
+    assert (server.command, server.env) == ("uvx", {"TOKEN": "${TOKEN}"})
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "{" * 10_000, '{"mcpServers": 3}', "a: &a [*a]"])
+def test_what_is_no_configuration_is_refused_in_words(text: str) -> None:
+    with pytest.raises(McpError):
+        read_config(text, "mine")
+
+
+def test_a_folder_cannot_say_that_its_server_runs_outside() -> None:
+    text = '{"mcpServers": {"a": {"command": "x", "outsideSandbox": true}}}'
+    assert not read_config(text, "folder")[0].is_outside
+    assert read_config(text, "mine")[0].is_outside
+
+
+def test_what_others_wrote_into_the_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    entry = {"command": "old", "timeout": 5}
+    path.write_text(json.dumps({"other": 1, "mcpServers": {"a": entry}}))
+    secrets = Secrets(tmp_path, environment={})
+    file = McpFile(tmp_path, lambda: secrets, environment={})
+    file.save(McpServer("a", "new", env={"MY_TOKEN": "hush-hush-hush"}))
+    kept = json.loads(path.read_text())
+    assert kept["other"] == 1
+    assert kept["mcpServers"]["a"]["timeout"] == 5
+    assert kept["mcpServers"]["a"]["command"] == "new"
+    assert kept["mcpServers"]["a"]["env"] == {"MY_TOKEN": "${keyring:MY_TOKEN}"}
+    (server,) = file.servers()
+    assert file.resolved(server, "/x").env == {"MY_TOKEN": "hush-hush-hush"}
+    file.remove("a")
+    with pytest.raises(McpError, match="MY_TOKEN is not known any more"):
+        file.resolved(server, "/x")

@@ -1,0 +1,56 @@
+"""A server's command runs in the sandbox where one holds; and a headless run has servers too."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
+from tests.helpers.scripted import calls, says
+from tests.mcp.rig import McpRig, honest
+
+needs_bubblewrap = pytest.mark.skipif(
+    sys.platform != "linux" or not Programs.find().bwrap, reason="needs bubblewrap"
+)
+
+
+@needs_bubblewrap
+async def test_a_server_in_the_sandbox_writes_into_the_folder_and_not_beside_it(
+    tmp_path: Path,
+) -> None:
+    script = (calls(("mcp__honest__write_note", {"text": "inside"})), says("ok"))
+    sandbox = BubblewrapSandbox(tmp_path / "data")
+    if not (await sandbox.check()).holds:
+        pytest.skip("the sandbox does not hold here")
+    rig = McpRig(tmp_path, *script, servers=[honest()], sandbox=sandbox)
+    rig.allow_all()
+    await rig.run("write")
+    assert rig.results[-1].text == "written"
+    assert rig.states()["honest"].is_contained
+    assert Path(rig.root, "note.txt").read_text() == "inside"
+    await rig.engine.close()
+
+
+async def test_a_folders_own_servers_wait_until_the_folder_is_trusted(tmp_path: Path) -> None:
+    from desktop_agent.adapters.skills.state import SkillState
+    from desktop_agent.engine.skills.catalog import Places
+    from desktop_agent.engine.skills.registry import Skills
+
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    entry = {"command": sys.executable, "args": list(honest().args)}
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"own": entry}}))
+    script = (says("a"), says("b"))
+    state = SkillState(tmp_path / "config")
+    rig = McpRig(tmp_path, *script, new_skills=lambda emit: Skills(Places(), state, emit))
+    await rig.run("one")
+    assert rig.states()["own"].phase == "waiting"
+    assert not any(tool.name.startswith("mcp") for tool in rig.model.requests[0].tools)
+    rig.engine.trust_folder(rig.root, "trust")
+    await rig.at_rest()
+    await rig.run("two")
+    assert "mcp__own__add" in {tool.name for tool in rig.model.requests[1].tools}
+    await rig.engine.close()
