@@ -32,7 +32,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if first in ("run", "undo", "redo", "--model-host", "--guard", "--file-history", "--demo-run"):
+    if first in (
+        "run",
+        "undo",
+        "redo",
+        "--model-host",
+        "--guard",
+        "--file-history",
+        "--mcp-host",
+        "--demo-run",
+    ):
         gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
@@ -40,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "redo": _redo,
         "--model-host": _model_host,
         "--guard": _guard,
+        "--mcp-host": _mcp_host,
         "--listener": _listener,
         "--file-history": _file_history,
         "--sandbox-probe": _sandbox_probe,
@@ -94,6 +104,12 @@ def _file_history(arguments: list[str]) -> int:
     from desktop_agent.file_history.process import serve
 
     return serve(int(arguments[0]), Path(arguments[1]))
+
+
+def _mcp_host(arguments: list[str]) -> int:
+    from desktop_agent.mcp_host.__main__ import serve
+
+    return serve(int(arguments[0]))
 
 
 def _listener(arguments: list[str]) -> int:

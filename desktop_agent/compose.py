@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ from desktop_agent.tools.shell.jobs import Jobs
 if TYPE_CHECKING:
     from desktop_agent.adapters.network.guarded_network import GuardedNetwork
     from desktop_agent.adapters.skills.library import SkillLibrary
+    from desktop_agent.engine.mcp.servers import Servers, Surroundings
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +65,14 @@ class SettingsFile:
     def save(self, settings: Settings) -> None:
         """Replace the file. Raises OSError; the old one stays then."""
         settings_file.save(self.path, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class ForThisRun:
+    """What holds beside what is stored: rules, and files of MCP servers."""
+
+    rules: Sequence[Rule] = ()
+    mcp_files: Sequence[Path] = ()
 
 
 class LazyLibrary:
@@ -139,13 +149,13 @@ async def compose(
     store_path: Path | None = None,
     is_warmed: bool = True,
     is_machine_sandbox: bool = False,
-    rules: Sequence[Rule] = (),
+    more: ForThisRun = ForThisRun(),
 ) -> Backend:
     """Open the sessions and start the engine.
 
     Without `settings` the file's are used. `is_warmed` starts the model host and checks the
-    sandbox in the background. Commands run as they are with `is_machine_sandbox`. `rules` hold
-    beside the stored ones. Raises StoreLocked when another copy has the sessions file.
+    sandbox in the background. Commands run as they are with `is_machine_sandbox`. `more` holds
+    beside what is stored. Raises StoreLocked when another copy has the sessions file.
     """
     file, secrets = SettingsFile(config_dir / "settings.json"), Secrets(config_dir)
     model = HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
@@ -160,7 +170,7 @@ async def compose(
             settings=settings or file.load(),
             emit=emit,
             spill_dir=_beside(path, "outputs"),
-            environment=_environment(model, data_dir, config_dir, network, rules, path),
+            environment=_environment(model, data_dir, config_dir, network, more, path, secrets),
         )
         _start(engine, store, emit)
     except BaseException:
@@ -183,8 +193,9 @@ def _environment(
     data_dir: Path,
     config_dir: Path,
     network: GuardedNetwork | None,
-    rules: Sequence[Rule],
+    more: ForThisRun,
     store_path: Path,
+    secrets: Secrets,
 ) -> Environment:
     return Environment(
         new_jobs=Jobs,
@@ -194,9 +205,23 @@ def _environment(
         sandbox=_sandbox(data_dir, network) if network is not None else None,
         inventory=_inventory(data_dir),
         is_machine_sandbox=network is None,
-        rules=rules,
+        rules=more.rules,
         history=ProcessHistory(_beside(store_path, UNDO_FOLDER)),
+        new_mcp=partial(_servers, data_dir, config_dir, secrets, more.mcp_files),
     )
+
+
+def _servers(
+    data_dir: Path, config_dir: Path, secrets: Secrets, files: Sequence[Path], around: Surroundings
+) -> Servers:
+    from desktop_agent.adapters.mcp.hosted_servers import HostedServers
+    from desktop_agent.adapters.mcp.servers_file import McpFile
+    from desktop_agent.engine.mcp.servers import Servers
+    from desktop_agent.tools.shell.environment import command_environment
+
+    connector = HostedServers(lambda: command_environment({}))
+    memory = McpFile(config_dir, lambda: secrets, files)
+    return Servers(connector, memory, data_dir / "mcp", around)
 
 
 def _inventory(data_dir: Path) -> SandboxInventory:

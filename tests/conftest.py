@@ -42,6 +42,7 @@ _LIMITS = (
     "adapters.config.update_check._ANSWER_S",
     "engine.skills.requirements._TIME_S",
     "engine.skills.registry._PATIENCE_S",
+    "engine.mcp.servers._PATIENCE_S",
     "adapters.sandbox.made_files._GIT_S",
     "adapters.sandbox.probes._PATIENCE_S",
 )

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from desktop_agent.core.keys.redaction import is_secret_name
+
 
 class ChildProcess:
     """Starts the program at once; raises OSError when that is impossible.
@@ -58,6 +60,14 @@ def own_program(option: str, module: str) -> tuple[str, ...]:
         return (sys.executable, option)
     # -P: a folder that the app was started in must not provide modules.
     return (sys.executable, "-P", "-m", module)
+
+
+def keyless_environment() -> dict[str, str]:
+    """Return the person's environment without any key, for a program of ours."""
+    kept = {name: value for name, value in os.environ.items() if not is_secret_name(name)}
+    # It runs elsewhere and must find the same package.
+    kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
+    return kept
 
 
 def _spawn(

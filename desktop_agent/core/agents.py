@@ -122,7 +122,8 @@ class AgentInfo(Value, frozen=True):
     is. `pace` tells what the user asked of it that its next step will show. `paused_at` is since
     when it is paused, `paused` how many seconds it was before. `stopped_by` is who stopped it:
     `user`, `app`, the id of an agent, or `ended` when the agent above it ended. `unmeasured` are
-    limits of its own that can't be held.
+    limits of its own that can't be held. `api_base` is where its `model` is asked, if not at the
+    provider's usual address.
     """
 
     id: AgentId
@@ -151,6 +152,7 @@ class AgentInfo(Value, frozen=True):
     stopped_by: str = ""
     unmeasured: tuple[Literal["cost", "tokens"], ...] = ()
     question_id: str = ""
+    api_base: str = ""
 
     @property
     def is_ended(self) -> bool:

@@ -30,6 +30,7 @@ from desktop_agent.core.ids import (
     RequestId,
     SessionId,
 )
+from desktop_agent.core.mcp import McpState
 from desktop_agent.core.messages import Message, PutAside, ToolCall, ToolResult, Value
 from desktop_agent.core.notes import Note, ReturnReason
 from desktop_agent.core.questions import Question
@@ -364,6 +365,13 @@ class SandboxChanged(Value, frozen=True):
     state: SandboxState
 
 
+class McpChanged(Value, frozen=True):
+    """The MCP servers of a folder, by name; `root` is empty for those outside of any."""
+
+    root: str
+    servers: tuple[McpState, ...]
+
+
 class MachineSandboxChanged(Value, frozen=True):
     """The sessions for which the person has said that this machine is the sandbox.
 
@@ -463,6 +471,7 @@ Snapshot = (
     | SkillsChanged
     | SandboxChanged
     | MachineSandboxChanged
+    | McpChanged
     | CommandRefused
     | EngineFailed
 )

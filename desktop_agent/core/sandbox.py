@@ -70,7 +70,8 @@ class Boundary(Value, frozen=True):
     `is_git_writable` opens git's own files, except those that make git run a program. `call_id`
     is whose command it is. `unreadable` and `unwritable` are files and folders that rules of the
     person's refuse. `is_offline` leaves it no network, not its session's either. `options` are the
-    switches of the settings.
+    switches of the settings. `named` are protected files that the command itself names: the person
+    was asked about it with them.
     """
 
     session_id: SessionId
@@ -84,6 +85,7 @@ class Boundary(Value, frozen=True):
     unreadable: tuple[str, ...] = ()
     unwritable: tuple[str, ...] = ()
     is_offline: bool = False
+    named: tuple[str, ...] = ()
 
 
 class Enclosure(Protocol):

@@ -28,6 +28,7 @@ class Access(Enum):
     WRITE = "write"
     EXECUTE = "execute"
     NETWORK = "network"
+    SERVER = "server"  # an MCP server's: nobody here knows what it does
 
 
 class ToolError(Exception):
@@ -60,7 +61,7 @@ class Preview:
     repository in a way that may not come back. `rules` are what *Allow always* may
     offer, `refusals` what *Refuse always* may; their scope is set by the card. Two equal
     previews mean the same effect: it is computed again after the user has allowed it, and a
-    difference stops the call.
+    difference stops the call. `asked` is why it is asked about in every mode, whatever the rules.
     """
 
     title: str
@@ -81,6 +82,7 @@ class Preview:
     rules: tuple[Rule, ...] = ()
     refusals: tuple[Rule, ...] = ()
     fingerprint: str = ""
+    asked: str = ""
 
 
 class FileMemory(Protocol):
@@ -210,7 +212,8 @@ class Tool:
 
     `schema` is the JSON schema of the arguments. `describe` gives the short activity text
     (`reading prices.csv`) from raw arguments. `preview` is there for every tool that may
-    need approval; without one a call is shown by its arguments.
+    need approval; without one a call is shown by its arguments. `where` is the one folder that
+    the tool is for, empty for all. `forward` returns the tool that is meant, and its arguments.
     """
 
     name: str
@@ -222,3 +225,5 @@ class Tool:
     preview: PreviewTool | None = None
     describe: Callable[[Mapping[str, Any]], str] | None = None
     timeout_s: float | None = None
+    where: str = ""
+    forward: Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]] | None = None

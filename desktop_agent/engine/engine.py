@@ -21,14 +21,7 @@ from desktop_agent.core.events import (
     NoteReturned,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import (
-    AgentId,
-    NoteId,
-    QuestionId,
-    RequestId,
-    SessionId,
-    new_agent_id,
-)
+from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId, new_agent_id
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.notes import Note
@@ -49,6 +42,7 @@ from desktop_agent.engine.base.session import Session, tell
 from desktop_agent.engine.context.commands import ContextCommands
 from desktop_agent.engine.context.context import ContextServices
 from desktop_agent.engine.context.windows import Windows
+from desktop_agent.engine.mcp.commands import McpCommands
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
@@ -63,12 +57,16 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
 
 
-class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, JobCommands):
+class Engine(
+    SkillCommands, SandboxCommands, ContextCommands, JobCommands, McpCommands, SessionCommands
+):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
     `emit` hears every event after it is on disk. `tools` may be what finds them, called when they
     are needed first. `spill_dir`, this process's alone, keeps by session what results leave out.
     """
+
+    _getting_ready: asyncio.Task[None] | None = None
 
     def __init__(
         self,
@@ -88,13 +86,12 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, J
         self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
         self._prompt, self._toolbox, self._thread = Prompt(self._is_contained), Toolbox(tools), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
-        windows = Windows(around.describe_model, self._current_settings)
-        self._getting_ready: asyncio.Task[None] | None = None
         # Each part is given those before it; what needs a later one calls a method of this class.
         self._agents = self._new_tree()
         self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
+        held = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
@@ -102,14 +99,18 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, J
             report_failure=self._emit,
             outputs=outputs,
             steering=self._steering,
-            confinement=Confinement(self._sandbox, around.is_machine_sandbox, around.own),
+            confinement=held,
             kept=self._kept,
         )
-        with_tools = (outputs, self._toolbox, self._questions.is_open, self._forget)
-        self._context = ContextServices(model, windows, *with_tools)
+        self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
+        self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, emit)
+
+    def _new_context(self, describe: DescribeModel | None, outputs: OutputFiles) -> ContextServices:
+        windows, is_asked = Windows(describe, self._current_settings), self._questions.is_open
+        return ContextServices(self._model, windows, outputs, self._toolbox, is_asked, self._forget)
 
     def _new_tree(self) -> Agents:
         return Agents(
@@ -157,6 +158,7 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, J
         """Stop every agent, end its processes and write what is buffered."""
         await self._sessions.close()
         await self.close_changes()
+        await self.close_mcp()
         await self.close_sandbox()
         await self.close_skills()
 
@@ -374,7 +376,7 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, J
 
     async def ask_host(self, question: HostQuestion) -> HostVerdict:
         """Return whether a session's commands may reach a host; the user may be asked."""
-        return await self._dispatch.hosts.ask(question)
+        return self._mcp_verdict(question) or await self._dispatch.hosts.ask(question)
 
     # -- queries -------------------------------------------------------------------------
 
@@ -442,6 +444,10 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, J
         self._permits.clear(agent.id)
         self._agents.on_turn_over(agent, reason, fault)
 
+    async def _before_step(self, agent: Agent) -> None:
+        await self._budget_guard.check(agent)
+        await self._mcp_ready(agent.session.info.workspace.root)
+
     def _erase_session(self, session_id: SessionId) -> None:
         self._approvals.forget_session(session_id)
         self._forget_changes(session_id)
@@ -481,7 +487,7 @@ class Engine(SkillCommands, SandboxCommands, ContextCommands, SessionCommands, J
             check_thread=self._check_thread,
             changed=lambda agent: self._on_agents_changed(agent.session.info.id),
             turn_over=self._on_turn_over,
-            before_step=self._budget_guard.check,
+            before_step=self._before_step,
             forget=self._forget,
             is_closing=lambda: self._sessions.is_closing,
             context=self._context,

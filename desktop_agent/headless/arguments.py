@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, cast
 
+from desktop_agent.adapters.mcp.formats import read_config
 from desktop_agent.core.approvals import Mode, Rule
+from desktop_agent.core.mcp import McpError
 from desktop_agent.core.network.hosts import HostError
 from desktop_agent.engine.permissions.host_rules import given_rule
 from desktop_agent.engine.workspace.containment import with_home
@@ -25,7 +27,7 @@ class Options:
     """What the command line says; `mode` is None when it does not say.
 
     `hosts` are rules for the hosts that commands may reach. `allows_all` lets the run use the
-    whole disk.
+    whole disk. `mcp_files` hold more MCP servers.
     """
 
     prompt: str
@@ -41,6 +43,7 @@ class Options:
     output: Literal["text", "jsonl"] = "text"
     hosts: tuple[Rule, ...] = ()
     allows_all: bool = False
+    mcp_files: tuple[Path, ...] = ()
 
 
 class UsageError(Exception):
@@ -78,6 +81,7 @@ def parse(argv: Sequence[str]) -> Options:
         output=given.output,
         hosts=tuple(given.allow_host),
         allows_all=given.allow_all,
+        mcp_files=tuple(given.mcp_config),
     )
 
 
@@ -128,6 +132,14 @@ def _add_rights(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --sandbox off: the file tools may use the whole disk too, for this run",
     )
+    add(
+        "--mcp-config",
+        metavar="FILE",
+        type=_file,
+        action="append",
+        default=[],
+        help="use the MCP servers in this file too, for this run (repeatable)",
+    )
     add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
 
 
@@ -139,6 +151,17 @@ def _folder(text: str) -> Path:
     if not folder.is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
     return folder
+
+
+def _file(text: str) -> Path:
+    path = with_home(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {text!r}")
+    try:
+        read_config(path.read_text(encoding="utf-8-sig"), "run")
+    except (McpError, OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} can't be used: {error}") from None
+    return path.resolve()
 
 
 def _name(text: str) -> str:

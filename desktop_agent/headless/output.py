@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
+from collections.abc import Sequence
 from typing import Literal, Protocol, TextIO
 
 import msgspec
@@ -19,6 +20,7 @@ from desktop_agent.core.events import (
     EngineFailed,
     Event,
     MachineSandboxChanged,
+    McpChanged,
     MessageAdded,
     PartDelta,
     RetryScheduled,
@@ -30,6 +32,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
+from desktop_agent.core.mcp import McpState
 from desktop_agent.core.messages import FilesDisplay, Message, OutputDisplay, ToolCall, Value
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.core.usage import Usage
@@ -107,6 +110,7 @@ class Text:
         self._doing: dict[str, str] = {}
         self._names: dict[AgentId, str] = {}
         self._unused: tuple[str, ...] = ()
+        self._servers: dict[str, str] = {}
         self._streamed = ""
         self._is_mid_line = False
 
@@ -171,6 +175,8 @@ class Text:
             case AgentEnded(status="stopped" | "over_budget" as status):
                 whose = self._whose(event.agent_id)
                 self._line(self._errors, f"{whose}Ended: {status.replace('_', ' ')}.")
+            case McpChanged(servers=servers):
+                self._on_servers(servers)
             case SkillsChanged(trust=trust):
                 self._on_trust(trust)
             case MachineSandboxChanged(session_ids=ids) if ids:
@@ -191,6 +197,14 @@ class Text:
         }
         for limit in reached.spent.unmeasured(reached.budget):
             self._line(self._errors, f"{self._whose(reached.agent_id)}{words[limit]}")
+
+    def _on_servers(self, servers: Sequence[McpState]) -> None:
+        for state in servers:
+            name, problem = state.server.name, state.problem
+            is_news = self._servers.get(name) != problem
+            self._servers[name] = problem
+            if problem and is_news and state.phase in ("failed", "waiting"):
+                self._line(self._errors, f"MCP server {name}: {problem}")
 
     def _on_trust(self, trust: FolderTrust) -> None:
         unused = trust.changed if trust.is_trusted else trust.brings

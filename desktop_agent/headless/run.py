@@ -16,7 +16,7 @@ from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.adapters.files.file_lock import StoreLocked
 from desktop_agent.adapters.files.log_file import start_logging
-from desktop_agent.compose import RUNS_FOLDER, Backend, compose
+from desktop_agent.compose import RUNS_FOLDER, Backend, ForThisRun, compose
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import EngineFailed
 from desktop_agent.core.ids import SessionId, new_note_id, new_session_id
@@ -119,7 +119,7 @@ async def _open(options: Options, session_id: SessionId, follower: Follower) -> 
             store_path=apart if apart.exists() else None,
             is_warmed=False,
             is_machine_sandbox=options.sandbox == "off",
-            rules=options.hosts,
+            more=ForThisRun(options.hosts, options.mcp_files),
         )
     except StoreLocked:
         if options.session:
@@ -140,7 +140,7 @@ async def _open_apart(
         store_path=path,
         is_warmed=False,
         is_machine_sandbox=options.sandbox == "off",
-        rules=options.hosts,
+        more=ForThisRun(options.hosts, options.mcp_files),
     )
 
 

@@ -14,6 +14,7 @@ BENCHMARKS = {
     "overhead": "end of a response to the next request, over 300 steps with a shell call each",
     "sandbox": "what the sandbox adds to a command; gaps of the loop with ten test suites at once",
     "growth": "a session of 10,000 messages: open, first paint, scroll",
+    "quiet": "the share of a transcript's height that is answer, change, command or question",
     "output": "a line of 1 MB and a command that prints 10 GB: gaps of the window, memory",
     "store": "the sessions file: appending events, listing 10,000 sessions",
     "history": "1,000 sessions with 1 million messages: start, search, opening one",

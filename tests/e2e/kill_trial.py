@@ -284,7 +284,7 @@ class Trial:
             self._fault("something was started by itself")
         self.tally.unknown += len(unknown)
         self._check_history(self._history())
-        if shown.host is not None and not _is_over(shown.host):
+        if shown.host is not None and not is_over(shown.host):
             self._fault("the model host outlived the app")
 
     async def _start_and_close(self, heard: list[Event]) -> None:
@@ -392,7 +392,7 @@ def _host_of(pid: int) -> int | None:
     return None
 
 
-def _is_over(pid: int) -> bool:
+def is_over(pid: int) -> bool:
     """Wait for the end of a process that is nobody's child here."""
     try:
         descriptor = os.pidfd_open(pid)

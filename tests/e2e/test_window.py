@@ -289,7 +289,7 @@ def test_a_fault_is_said_on_a_card_and_retry_works(person, provide):
     assert words in card.accessibleName()
     me.idle()
     assert me.status == "failed"
-    assert me.button("faultAction").accessibleName() == "Retry"
+    assert me.button("faultAction").accessibleName() == "Try again"
     me.click("faultAction")
     me.sees("Here I am.")
     me.idle()

@@ -98,6 +98,7 @@ class Rig:
         sandbox: Sandbox | None = None,
         history: FileHistory | None = None,
         is_machine_sandbox: bool = False,
+        new_mcp: Callable[[Any], Any] | None = None,
     ) -> None:
         own = self._tools()
         self.model = model or ScriptedModel(*script)
@@ -121,6 +122,7 @@ class Rig:
                 sandbox=sandbox,
                 history=history,
                 is_machine_sandbox=is_machine_sandbox,
+                new_mcp=new_mcp,
             ),
         )
         self.engine.start()

@@ -1,5 +1,6 @@
 """The window under test: real bridge, engine, store and tools, and a provider on loopback."""
 
+import argparse
 import asyncio
 
 import pytest
@@ -83,3 +84,24 @@ def open_window(qtbot, theme, window_loop, forked_hosts):
     yield open_one
     for pair in opened:
         close(*pair)
+
+
+@pytest.fixture
+def stage(qapp, run_on_window, tmp_path):
+    """Play a step with the real window, fed by hand as for its pictures."""
+    from tests.gallery import Gallery
+
+    def play(step):
+        given = argparse.Namespace(theme="light", width=1440, text=100, folder=tmp_path, only=[])
+
+        async def run():
+            shown = Gallery(qapp, given)
+            try:
+                await step(shown, shown.window)
+            finally:
+                shown.window.quit_now()
+                shown.window.deleteLater()
+
+        run_on_window(run())
+
+    return play

@@ -192,6 +192,7 @@ class Raw:
     frames: Sequence[bytes]
     status: int = 200
     content_type: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 Action = (

@@ -425,7 +425,9 @@ class _Answering:
 
     async def _raw(self, step: Raw) -> web.StreamResponse:
         kind = step.content_type or self._writer.content_type
-        response = web.StreamResponse(status=step.status, headers={"content-type": kind})
+        response = web.StreamResponse(
+            status=step.status, headers={"content-type": kind} | step.headers
+        )
         await response.prepare(self._request)
         for frame in step.frames:
             await response.write(frame)

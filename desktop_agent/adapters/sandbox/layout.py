@@ -98,7 +98,9 @@ class Layout:
         with self._lock:
             self._pipes.hide(mounts)
         more["TMPDIR"] = "/tmp"
-        kept = remember(before, git)
+        # What git brings is a repository's own, and not made by the command.
+        named = ("*",) if boundary.is_git_writable else boundary.named
+        kept = remember(before, git, named)
         return Plan(mounts, copied, directory, more, kept, boundary.is_offline)
 
     def set_aside(self, plan: Plan) -> tuple[str, ...]:

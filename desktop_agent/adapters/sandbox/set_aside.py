@@ -1,4 +1,4 @@
-"""What a command left that would run by itself the next time somebody uses git."""
+"""What a command left that would run by itself: the next time somebody uses git, or comes by."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from desktop_agent.adapters.sandbox import git_places, git_settings
@@ -14,38 +15,76 @@ from desktop_agent.engine.workspace.safe_open import open_beneath, open_root
 
 _SUFFIX = ".set-aside"
 _MOST_MODULES = 400
+# What runs when somebody enters the folder, or opens it or a file in it.
+_RUN_NAMES = frozenset({
+    ".envrc", ".env.zsh", ".autoenv.zsh", "mise.toml", ".mise.toml", ".nvim.lua", ".nvimrc",
+    ".exrc", ".vimrc", ".dir-locals.el", ".gdbinit", ".lldbinit", ".pdbrc", ".tmux.conf",
+})  # fmt: skip
+# The same within a folder that is protected as a whole.
+_RUN_WITHIN = {".vscode": ("tasks.json",), ".mise": ("config.toml",), ".zed": ("tasks.json",)}
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
     """How git's places were before a command: of each root all of them, by path.
 
-    `known` is what made git run programs already: the person's own.
+    `known` is what made git run programs already: the person's own. `named` are patterns of what
+    the command was to make, as it was asked about.
     """
 
     found: dict[str, Found]
     git: git_places.Protected
     known: dict[str, tuple[int, int]]
+    named: tuple[str, ...] = ()
 
 
-def remember(found: dict[str, Found], git: git_places.Protected) -> Before:
+def remember(
+    found: dict[str, Found], git: git_places.Protected, named: tuple[str, ...] = ()
+) -> Before:
     """Return how it is now."""
-    return Before(found, git, {path: identity(path) for path in _in_known(git)})
+    return Before(found, git, {path: identity(path) for path in _in_known(git)}, named)
 
 
 def set_aside(before: Before, after: dict[str, Found]) -> tuple[str, ...]:
-    """Rename what is new and makes git run programs; return a line for each."""
-    lines: list[str] = []
-    for root, path in dict.fromkeys(_new_hazards(before, after)):
-        try:
-            kept = _rename(root, path)
-            lines.append(f"{path} could make git run a program: it was renamed to {kept}.")
-        except OSError as error:
-            words = error.strerror or str(error)
-            lines.append(f"{path} could make git run a program, and can't be renamed: {words}.")
+    """Rename what is new and runs by itself, or makes git run programs; return a line for each."""
+    lines = [
+        _put_away(root, path, "could make git run a program")
+        for root, path in dict.fromkeys(_new_hazards(before, after))
+    ]
+    lines += [
+        _put_away(root, path, "would run by itself when somebody opens the folder")
+        for root, path in _new_starters(before, after)
+    ]
     if not all(found.is_whole for found in after.values()):
         lines.append("There are too many folders: not all were searched for new repositories.")
     return tuple(lines)
+
+
+def _put_away(root: str, path: str, why: str) -> str:
+    try:
+        return f"{path} {why}: it was renamed to {_rename(root, path)}."
+    except OSError as error:
+        return f"{path} {why}, and can't be renamed: {error.strerror or error}."
+
+
+def _new_starters(before: Before, after: dict[str, Found]) -> Iterator[tuple[str, str]]:
+    """Yield what is new and runs when somebody comes by, unless the command names it."""
+    names = [os.path.basename(one.rstrip("/")).casefold() for one in before.named]  # noqa: PTH119
+    for root, found in after.items():
+        known = frozenset(before.found[root].protected)
+        for path in found.protected:
+            if path in known or any(_is_named(path, name) for name in names):
+                continue
+            name = os.path.basename(path).casefold()  # noqa: PTH119
+            if name in _RUN_NAMES:
+                yield root, path
+            for inner in _RUN_WITHIN.get(name, ()):
+                if os.path.lexists(f"{path}/{inner}") and not os.path.islink(path):  # noqa: PTH114
+                    yield root, f"{path}/{inner}"
+
+
+def _is_named(path: str, name: str) -> bool:
+    return any(fnmatchcase(part, name) for part in path.casefold().split("/")[-2:])
 
 
 def _new_hazards(before: Before, after: dict[str, Found]) -> Iterator[tuple[str, str]]:

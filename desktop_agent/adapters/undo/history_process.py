@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 
-from desktop_agent.adapters.child_process import ChildProcess, own_program
-from desktop_agent.core.keys.redaction import is_secret_name
-
-
-def history_environment(source: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return what it is started with: the person's environment without any key."""
-    own = os.environ if source is None else source
-    kept = {name: value for name, value in own.items() if not is_secret_name(name)}
-    # It runs elsewhere and must find the same package.
-    kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
-    return kept
+from desktop_agent.adapters.child_process import ChildProcess, keyless_environment, own_program
 
 
 class HistoryProcess(ChildProcess):
@@ -29,5 +16,5 @@ class HistoryProcess(ChildProcess):
 
     def __init__(self, folder: Path) -> None:
         program = own_program("--file-history", "desktop_agent.file_history")
-        super().__init__(socket.socketpair(), program, history_environment(), str(folder))
+        super().__init__(socket.socketpair(), program, keyless_environment(), str(folder))
         self.pipe.setblocking(False)

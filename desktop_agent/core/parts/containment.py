@@ -14,7 +14,8 @@ class Containment(Value, frozen=True):
 
     Without `is_contained` it runs outside of it, for the `reason` that the model gave. It may
     write to the workspace while `is_changing`, to git's own files while `is_git_writable`.
-    `is_wide` says that what it may use includes the home folder as a whole.
+    `is_wide` says that what it may use includes the home folder as a whole. `named` are the files
+    that run by themselves, and the like, which stand in the command: it is asked about with them.
     """
 
     is_contained: bool = True
@@ -22,3 +23,4 @@ class Containment(Value, frozen=True):
     is_git_writable: bool = False
     is_wide: bool = False
     reason: str = ""
+    named: tuple[str, ...] = ()

@@ -435,6 +435,8 @@ class Agent:
 
     def _keep_partial(self, stream: AnswerStream, ended: BaseException) -> None:
         """Keep text that was seen; a history that ends with it is continued, not retried."""
+        if stream.wasted is not None:
+            self.count_aside(stream.wasted)
         partial = stream.partial()
         if partial is None:
             return
@@ -447,10 +449,7 @@ class Agent:
             self._report = msgspec.structs.replace(self._report, kept=kept)
 
     def _append_answer(self, message: Message, usage: Usage) -> None:
-        """Append an answer with its calls, and count it; what was used is counted in any case.
-
-        `changes` are fields of SessionInfo, saved in the same transaction.
-        """
+        """Append an answer with its calls, and count it; what was used is counted in any case."""
         self.meter.add(usage)
         self._turn_usage += usage
         ended = StepEnded(self.id, self._step, usage, usage.input_tokens)

@@ -11,6 +11,7 @@ from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId, new_message_id
 from desktop_agent.core.messages import Message, TextPart, ToolCall
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, Retrying
+from desktop_agent.core.usage import Usage
 from desktop_agent.engine.base.ports import Model
 from desktop_agent.engine.context.context import AgentContext
 
@@ -27,7 +28,7 @@ class AnswerStream:
     """Reads one request's stream, tells what it says, and keeps the text in case it breaks.
 
     `on_accepted` is called once, as soon as the provider has the request. `is_started` tells
-    that something of the answer was told.
+    that something of the answer was told; `wasted` is what an empty answer used up.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class AnswerStream:
         self._on_accepted = on_accepted
         self._is_accepted = False
         self.is_started = False
+        self.wasted: Usage | None = None
         self._text: list[str] = []
 
     async def read(
@@ -71,6 +73,7 @@ class AnswerStream:
                         self._accept()
                         answer = item
         if answer is None or not _says_something(answer):
+            self.wasted = answer.usage if answer is not None else None
             raise ModelError(_empty(answer))
         self._start()
         return answer

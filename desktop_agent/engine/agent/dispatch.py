@@ -263,7 +263,13 @@ class Dispatch:
 
     async def _prepare(self, call: ToolCall, caller: Caller) -> _Prepared:
         tool = self._tools.get(call.name)
-        if tool is None or not caller.scope.allows(tool):
+        is_allowed = tool is not None and caller.scope.allows(tool)
+        if is_allowed and tool is not None and tool.forward is not None:
+            name, arguments = tool.forward(call.arguments)
+            call = msgspec.structs.replace(call, name=name, arguments=arguments)
+            tool = self._tools.get(name)
+            is_allowed = tool is not None and caller.scope.is_here(tool)
+        if tool is None or not is_allowed:
             known = ", ".join(sorted(offered(self._tools, caller.scope)))
             raise ToolError(f"there is no tool {call.name!r}. The tools are: {known}.")
         if call.raw and call.raw.strip() not in _NO_ARGUMENTS:

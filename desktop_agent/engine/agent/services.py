@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from desktop_agent.core.agents import StopReason
 from desktop_agent.core.approvals import Rule
@@ -21,6 +21,9 @@ from desktop_agent.engine.base.ports import FileHistory, Model
 from desktop_agent.engine.context.context import ContextServices
 from desktop_agent.engine.skills.registry import Skills
 
+if TYPE_CHECKING:
+    from desktop_agent.engine.mcp.servers import Servers, Surroundings
+
 A = TypeVar("A")
 DescribeModel = Callable[[str], Awaitable[ModelInfo | None]]
 
@@ -35,7 +38,8 @@ class Environment:
     `describe_model` knows a model's price by its name. Commands run in the `sandbox` where it
     holds, `inventory` knows what is in it; `is_machine_sandbox` tells that the person has set
     this machine apart for the agent. `rules` hold while the app runs, beside the stored ones.
-    `history` keeps what agents change in files; without it nothing can be undone.
+    `history` keeps what agents change in files; without it nothing can be undone. `new_mcp` makes
+    what MCP servers run in; without it there are none.
     """
 
     new_jobs: Callable[[], Any] | None = None
@@ -47,6 +51,7 @@ class Environment:
     is_machine_sandbox: bool = False
     rules: Sequence[Rule] = ()
     history: FileHistory | None = None
+    new_mcp: Callable[[Surroundings], Servers] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,11 @@ class CheckedSandbox:
         """What the last check found."""
         return self._state
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether the state is what a check has found."""
+        return self._checking is not None and self._checking.done()
+
     def begin_check(self) -> None:
         """Check it in the background, unless that is being done."""
         if self._checking is None or self._checking.done():

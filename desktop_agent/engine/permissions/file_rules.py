@@ -18,7 +18,9 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions.protected_files import folded
 
-_HIDING, _KEEPING = frozenset({"read"}), frozenset({"write", "edit"})
+_HIDING = frozenset({"read"})
+# The tools that change files: a rule that refuses one of them refuses all.
+CHANGING = frozenset({"write", "edit"})
 _GLOB = re.compile(r"[*?\[]")
 _MOST_ENTRIES = 200_000
 # Each is a mount of its own.
@@ -54,7 +56,7 @@ def unwritable(rules: Sequence[Rule], workspace: Workspace) -> tuple[str, ...]:
     """Return the files and folders that a command must not change; where they are many, the
     folders that they lie in. Raises ToolError where that can't be found out.
     """
-    found = dict.fromkeys(_found(rules, _KEEPING, workspace.write_roots, workspace.root))
+    found = dict.fromkeys(_found(rules, CHANGING, workspace.write_roots, workspace.root))
     while len(found) > _MOST_FOUND:
         deepest = max(path.count("/") for path in found)
         found = dict.fromkeys(

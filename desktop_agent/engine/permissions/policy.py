@@ -10,7 +10,7 @@ from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.permissions.file_rules import allows, refuses
+from desktop_agent.engine.permissions.file_rules import CHANGING, allows, refuses
 from desktop_agent.engine.permissions.host_rules import NETWORK, covers_host
 from desktop_agent.engine.permissions.shell import classify
 
@@ -126,6 +126,7 @@ def _reason(tool: Tool, preview: Preview) -> str:
     reasons = {
         Access.EXECUTE: "This command is not on the list of those that only look.",
         Access.NETWORK: "It reaches the network.",
+        Access.SERVER: "What a server does with it is not known here.",
     }
     return reasons.get(tool.access, "It changes files.")
 
@@ -160,6 +161,8 @@ def _cannot_write(preview: Preview) -> bool:
 
 
 def _always_asked(preview: Preview, situation: Situation) -> str:
+    if preview.asked:
+        return preview.asked
     if preview.protected:
         return f"It touches {_listed(preview.protected)}, which is asked about in every mode."
     if preview.outside and not (situation.is_machine_sandbox or situation.is_let_out):
@@ -210,7 +213,12 @@ def speaks_of(rule: Rule, preview: Preview, situation: Situation) -> bool:
 
 
 def speaks_of_tool(rule: Rule, tool: Tool) -> bool:
-    """Whether a rule is the tool's own, or about hosts, as a tool for the network follows."""
+    """Whether a rule is the tool's own, or about hosts, as a tool for the network follows.
+
+    A file that one tool may not change no other tool for files may.
+    """
+    if rule.is_deny and rule.tool in CHANGING and tool.name in CHANGING:
+        return True
     if rule.tool in (OUTSIDE_RULES, SANDBOX_RULES):
         return tool.name == _SHELL
     return rule.tool == tool.name or (tool.access is Access.NETWORK and rule.tool == NETWORK)

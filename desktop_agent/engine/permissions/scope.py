@@ -39,7 +39,11 @@ class Scope:
 
     def allows(self, tool: Tool) -> bool:
         """Whether the agent has the tool."""
-        return self.tools is None or tool.name in self.tools
+        return self.is_here(tool) and (self.tools is None or tool.name in self.tools)
+
+    def is_here(self, tool: Tool) -> bool:
+        """Whether the tool is for the agent's folder."""
+        return tool.where in ("", self.workspace.root)
 
 
 def scope_of(

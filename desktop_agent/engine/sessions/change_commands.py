@@ -193,13 +193,16 @@ class ChangeCommands(ABC):
         """
         if scope.to_message is None:
             return scope
-        changed = {one.message_id for one in (await keeper.changes(scope.session_id, root)).sets}
-        main = self._sessions.session(scope.session_id).info.main_agent
-        messages = self._sessions.agent(main).user_messages
+        sets = (await keeper.changes(scope.session_id, root)).sets
+        agent = self._sessions.agent(self._sessions.session(scope.session_id).info.main_agent)
+        messages = agent.user_messages
         if scope.to_message not in messages:
             raise UndoError("There is no such message in this session.")
         since = messages[messages.index(scope.to_message) :]
-        first = next((one for one in since if one in changed), None)
+        sent = next(one.created_at for one in agent.history if one.id == scope.to_message)
+        # What was changed since then for a message on another branch counts as well.
+        named = (one for one in sets if one.message_id in since or one.began > sent)
+        first = next((one.message_id for one in named if one.message_id is not None), None)
         return None if first is None else msgspec.structs.replace(scope, to_message=first)
 
     def _tell_of_undo(

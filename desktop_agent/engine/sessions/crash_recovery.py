@@ -152,6 +152,7 @@ def info_of_record(record: AgentRecord, session_id: SessionId) -> AgentInfo:
         active_at=end.at if end is not None else spec.started_at,
         role=spec.role,
         model=spec.model,
+        api_base=spec.api_base,
         budget=spec.budget,
         tools_run=end.tools_run if end is not None else record.tools_run,
         task_id=spec.task_id,

@@ -82,6 +82,7 @@ class Findings:
     instructions: tuple[Instructions, ...] = ()
     folder_roles: tuple[RoleFile, ...] = ()
     own_roles: tuple[RoleFile, ...] = ()
+    servers: Instructions | None = None
 
     @property
     def provided(self) -> ProvidedContent:
@@ -90,6 +91,7 @@ class Findings:
             {self.relative(f.skill.directory): f.digest for f in self.skills if f.digest},
             {entry.path: entry.digest for entry in self.instructions},
             {self.relative(entry.path): entry.digest for entry in self.folder_roles},
+            {self.servers.path: self.servers.digest} if self.servers is not None else {},
         )
 
     def relative(self, path: str) -> str:
@@ -99,7 +101,10 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """What holds in a folder now. `section` is the prompt's list of skills, empty without any."""
+    """What holds in a folder now. `section` is the prompt's list of skills, empty without any.
+
+    `mcp_config` is the text of its `.mcp.json`, trusted or not.
+    """
 
     skills: tuple[Skill, ...] = ()
     trust: FolderTrust = field(default_factory=lambda: FolderTrust(""))
@@ -107,6 +112,8 @@ class Catalog:
     roles: dict[str, Role] = field(default_factory=dict[str, Role])
     section: str = ""
     directories: tuple[str, ...] = ()
+    mcp_config: str = ""
+    is_mcp_trusted: bool = False
 
     @property
     def usable(self) -> tuple[Skill, ...]:
@@ -137,6 +144,7 @@ def find(scanner: Scanner, reader: RoleReader, places: Places, root: str) -> Fin
         instructions=agents_md.find(str(bounds)) if bounds is not None else (),
         folder_roles=tuple(reader.find(bounds / _ROLE_FOLDER, bounds)) if bounds else (),
         own_roles=tuple(role for path in places.roles for role in reader.find(path)),
+        servers=agents_md.servers_of(str(bounds)) if bounds is not None else None,
     )
 
 
@@ -164,6 +172,7 @@ def evaluate(
             roles.setdefault(file.role.name, file.role)
     for file in findings.own_roles:
         roles.setdefault(file.role.name, file.role)
+    servers = findings.servers
     return Catalog(
         skills=tuple(skills),
         trust=held,
@@ -171,6 +180,8 @@ def evaluate(
         roles=roles,
         section=section_of(usable),
         directories=tuple(skill.directory for skill in usable),
+        mcp_config=servers.text if servers is not None else "",
+        is_mcp_trusted=servers is not None and may_use(servers.path, servers.digest),
     )
 
 
@@ -182,7 +193,7 @@ def _unasked(findings: Findings, memory: SkillMemory) -> ProvidedContent:
         for found in findings.skills
         if found.digest and not is_as_installed(found.skill, found.digest, memory)
     }
-    return ProvidedContent(skills, provided.instructions, provided.roles)
+    return ProvidedContent(skills, provided.instructions, provided.roles, provided.servers)
 
 
 def is_as_installed(skill: Skill, digest: str, memory: SkillMemory) -> bool:

@@ -1,4 +1,7 @@
-"""A folder's own instructions: AGENTS.md, found, followed to what it points at, bounded."""
+"""A folder's own instructions: AGENTS.md, found, followed to what it points at, bounded.
+
+Its list of MCP servers is read in the same way.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ LONGEST = 64_000
 _LARGEST_FILE = 1_000_000
 # The second is read where there is no first, or where the first only points at it.
 _NAMES = ("AGENTS.md", "CLAUDE.md")
+_SERVERS = ".mcp.json"
 # The name alone, or one line that sends the reader there; a heading may stand above.
 _NAME = r"(?P<{}>AGENTS\.md|CLAUDE\.md)"
 # The file may be long, and is looked at every two seconds: no repeat is tried a second time.
@@ -50,6 +54,15 @@ def find(root: str) -> tuple[Instructions, ...]:
         if found is not None and found.text.strip():
             return (found,)
     return ()
+
+
+def servers_of(root: str) -> Instructions | None:
+    """Return a folder's own configuration of MCP servers, as it is."""
+    text = _text(root, _SERVERS)
+    if text is None or not text.strip():
+        return None
+    content = text.encode("utf-8", "replace")
+    return Instructions(_SERVERS, text, len(content), sha256(content).hexdigest())
 
 
 def _read(root: str, name: str) -> Instructions | None:

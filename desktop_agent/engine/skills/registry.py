@@ -186,6 +186,7 @@ class Skills:
             (found.relative(one.path), len(one.role.instructions)) for one in found.folder_roles
         ]
         files = [(one.path, one.size) for one in found.instructions]
+        files += [(one.path, one.size) for one in (found.servers,) if one is not None]
         return tuple(SkillFile(path, size) for path, size in (*files, *roles))
 
     def _usable(self, root: str, name: str) -> Skill:

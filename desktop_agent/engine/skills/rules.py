@@ -14,6 +14,11 @@ DESCRIPTION_LENGTH = 1024
 COMPATIBILITY_LENGTH = 500
 
 _KNOWN = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
+_TOGETHER = (
+    frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"}),
+    frozenset({"LATIN", "CJK", "BOPOMOFO"}),
+    frozenset({"LATIN", "CJK", "HANGUL"}),
+)
 # Beyond this a text is not what its field is for.
 _LONGEST_NAME = 200
 _LONGEST_TEXT = 20_000
@@ -111,9 +116,28 @@ def _of_name(raw: str, directory_name: str) -> list[str]:
         found.append("The name has two hyphens in a row.")
     if not all(character.isalnum() or character == "-" for character in name):
         found.append("The name has characters other than letters, digits and hyphens.")
+    if mixed := _mixed_scripts(name):
+        found.append(
+            f"The name mixes letters of {mixed}: it may be made to look like another name."
+        )
     if name != unicodedata.normalize("NFKC", directory_name):
         found.append(f"The name differs from its folder's, {visible(directory_name)!r}.")
     return found
+
+
+def _mixed_scripts(name: str) -> str:
+    """Return the scripts of a name that are not written together, as words; empty for others.
+
+    These are the combinations of Unicode's Technical Standard 39 ("highly restrictive").
+    """
+    if name.isascii():
+        return ""
+    letters = (unicodedata.name(letter, "") for letter in name if letter.isalpha())
+    scripts = {words.partition(" ")[0] for words in letters if words}
+    if len(scripts) < 2 or any(scripts <= together for together in _TOGETHER):
+        return ""
+    *most, last = sorted(script.capitalize() for script in scripts)
+    return f"{', '.join(most)} and {last}"
 
 
 def _of_others(front: FrontMatter, raw: dict[str, str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,8 @@ from desktop_agent.engine.workspace.containment import is_within
 DEEPEST = 6
 MOST_FOLDERS = 2_000
 _LEFT_OUT = frozenset({".git", "node_modules"})
+# The standard's folders in a skill: a SKILL.md there is a template, or an example.
+_OWN_FOLDERS = _LEFT_OUT | {"assets", "references", "scripts"}
 _NO_FILE = "SKILL.md is a folder."
 
 _LANGUAGES = {
@@ -142,18 +144,21 @@ def _skill_folders(place: Place) -> Iterator[tuple[str, str]]:
         if os.path.isdir(top):  # noqa: PTH112
             yield str(place.path), top  # to be refused in words
         return
-    waiting = [(str(place.path), top, 0)]
+    waiting = deque([(str(place.path), top, 0, _LEFT_OUT)])
+    # What lies in skills comes last: a large one must not keep others from being found.
+    inside: deque[tuple[str, str, int, frozenset[str]]] = deque()
     seen = {top}
-    while waiting:
-        shown, real, depth = waiting.pop(0)
+    while waiting or inside:
+        shown, real, depth, left_out = (waiting or inside).popleft()
         names = _listed(real)
+        following = waiting if left_out is _LEFT_OUT else inside
         if depth and any(name.lower() == "skill.md" for name, _ in names):
             yield shown, real
-            continue
+            following, left_out = inside, _OWN_FOLDERS
         if depth >= DEEPEST:
             continue
         for name, is_link in sorted(names, key=lambda entry: _natural(entry[0])):
-            if is_link is None or name in _LEFT_OUT:
+            if is_link is None or name in left_out:
                 continue
             inner = os.path.join(real, name)  # noqa: PTH118 - thousands of them
             target = os.path.realpath(inner) if is_link else inner
@@ -163,7 +168,8 @@ def _skill_folders(place: Place) -> Iterator[tuple[str, str]]:
             if is_link and not place.holds(target):
                 yield os.path.join(shown, name), target  # noqa: PTH118
                 continue
-            waiting.append((os.path.join(shown, name), target, depth + 1))  # noqa: PTH118
+            path = os.path.join(shown, name)  # noqa: PTH118
+            following.append((path, target, depth + 1, left_out))
 
 
 def _listed(folder: str) -> list[tuple[str, bool | None]]:

@@ -25,11 +25,12 @@ class ProvidedContent:
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
     instructions: Mapping[str, str] = field(default_factory=dict[str, str])
     roles: Mapping[str, str] = field(default_factory=dict[str, str])
+    servers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def digests(self) -> dict[str, str]:
         """Everything by path."""
-        return {**self.skills, **self.instructions, **self.roles}
+        return {**self.skills, **self.instructions, **self.roles, **self.servers}
 
     @property
     def digest(self) -> str:
@@ -47,6 +48,7 @@ class ProvidedContent:
         words = [_count(len(self.skills), "skill")] if self.skills else []
         words += self.instructions
         words += [_count(len(self.roles), "role")] if self.roles else []
+        words += ["MCP servers"] if self.servers else []
         return tuple(words)
 
 

@@ -177,6 +177,7 @@ class Agents:
             active_at=meter.active_at,
             role=spec.role if spec is not None else "",
             model=agent.scope.model,
+            api_base=agent.scope.api_base,
             budget=meter.budget,
             used=budgets.used(self, agent),
             tools_run=meter.tools_run,

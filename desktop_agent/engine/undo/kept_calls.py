@@ -232,6 +232,8 @@ def _may_change(call: Call) -> bool:
     if call.tool.access is Access.WRITE:
         return True
     preview = call.preview
+    if call.tool.access is Access.SERVER:
+        return bool(preview.paths)
     if call.tool.access is not Access.EXECUTE or not preview.command or not preview.paths:
         return False
     contained = preview.containment
@@ -247,7 +249,7 @@ def _begun(
     call: Call, caller: Caller, message_of: Callable[[Session], MessageId | None]
 ) -> CallBegun:
     session, preview = caller.session, call.preview
-    is_command = call.tool.access is Access.EXECUTE
+    is_command = call.tool.access in {Access.EXECUTE, Access.SERVER}
     is_kept_inside = preview.containment is not None and preview.containment.is_contained
     changes = ChangeSet(
         id=new_change_set_id(),
@@ -258,13 +260,13 @@ def _begun(
         began=time.time(),
         unheld=(OUTSIDE,) if is_command and not is_kept_inside else (),
     )
-    lines = preview.command.strip().splitlines()
+    lines = (preview.command.strip() or call.tool.name).splitlines()
     return CallBegun(
         changes=changes,
         session_id=session.info.id,
         root=_root(session),
         folders=_looked_at(call.workspace) if is_command else (),
-        label=f"`{lines[0][:_LABEL]}`" if lines else "",
+        label=f"`{lines[0][:_LABEL]}`" if is_command else "",
     )
 
 

@@ -86,6 +86,7 @@ class ChangeDetail(QWidget):
         self._open.setEnabled(shown.kind != "deleted")
         if not is_same or not shown.is_changed_since:
             self._compare.setChecked(False)
+            self._name_compare()
         if not is_same:
             self._drop_view()
             self._say("" if shown.path else shown.detail)
@@ -96,8 +97,13 @@ class ChangeDetail(QWidget):
         return self._compare.isChecked()
 
     def _on_compare(self) -> None:
+        self._name_compare()
         if self._row is not None:
             self.diff_requested.emit(self._row, self.is_compared)
+
+    def _name_compare(self) -> None:
+        shown = self.tr("Show the agent’s") if self.is_compared else self.tr("Compare")
+        self._compare.set_text(shown)
 
     def show_diff(self, scope: UndoScope, display: Display, *, is_since: bool = False) -> None:
         """Show the diff of a scope, if that is still the one that is looked at."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
@@ -12,11 +13,12 @@ from PySide6.QtWidgets import QFrame, QWidget
 from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import CommandRefused, Event, NoteQueued, SessionsChanged, StepEnded
-from desktop_agent.core.ids import AgentId, NoteId, new_note_id
+from desktop_agent.core.ids import AgentId, MessageId, NoteId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.composer.attachments import Attachment
+from desktop_agent.gui.composer.branch_bar import BranchBar
 from desktop_agent.gui.composer.drafts import Draft, Drafts
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.input import COMMANDS, ComposerInput
@@ -27,6 +29,7 @@ from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, row
 from desktop_agent.gui.language_models.text import own_name
 from desktop_agent.gui.notes.strip import NoteStrip
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
+from desktop_agent.gui.state.branch_draft import BranchDraft
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 
 # Whom it was for, the draft it came from, the note, and its attachments as chips.
@@ -40,6 +43,8 @@ class Composer(QWidget):
 
     begun = Signal()  # the user writes, for the first time
     submitted = Signal(object)  # a note
+    branch_submitted = Signal(object, object)  # a note, the BranchDraft it is written for
+    files_requested = Signal(object)  # a BranchDraft, to put files back as they were then
     command_given = Signal(str, str)  # one of COMMANDS, and what stands behind it
     stop_requested = Signal()
     stop_and_send_requested = Signal(object)  # a note
@@ -49,6 +54,7 @@ class Composer(QWidget):
     mode_chosen = Signal(str)
     model_picker_requested = Signal()
     context_wanted = Signal()  # what fills the model's context is to be shown
+    sandbox_check_requested = Signal()
     # The agent has ended: the main one is to get this note, or with None to be shown.
     main_requested = Signal(object)
 
@@ -75,6 +81,11 @@ class Composer(QWidget):
         self.box = ComposerInput(theme, self._frame)
         self._bar = ComposerBar(theme, self._frame)
         self._ended = _EndedBar(theme, self)
+        self._branch = BranchBar(theme, self)
+        # By agent: what the next message begins a branch in place of.
+        self._branching: dict[AgentId, BranchDraft] = {}
+        # Until the engine has it: a refused one waits again.
+        self._begun: dict[NoteId, tuple[AgentId, BranchDraft]] = {}
         self._lay_out()
         self._connect()
         self._draft = self._drafts.first
@@ -93,7 +104,7 @@ class Composer(QWidget):
             case CommandRefused():
                 self._give_back(event)
             case NoteQueued():
-                self._unconfirmed.pop(event.note.id, None)
+                self._confirm(event.note.id)
                 if event.agent_id == self._notes.agent_id:
                     self._draft.remember(event.note)
             case _:
@@ -130,6 +141,16 @@ class Composer(QWidget):
         if not self.draft():
             self.box.edit.replace_text(text)
 
+    def attach_files(self, files: Sequence[Path]) -> None:
+        """Take files that were dropped elsewhere in the window, and the focus."""
+        self.show_held_over(is_over=False)
+        self.box.attach_files(files)
+        self.focus_text()
+
+    def show_held_over(self, *, is_over: bool) -> None:
+        """Light up for files that are held over the window."""
+        self._frame.set_held_over(is_over)
+
     def set_text(self, text: str, skills: Sequence[str] = ()) -> None:
         """Put a text into the box, as for *Edit and resend*, and give it the focus."""
         self.box.edit.replace_text(text)
@@ -137,9 +158,33 @@ class Composer(QWidget):
             self.box.add_skill(name)
         self.focus_text()
 
+    def begin_branch(self, draft: BranchDraft | None) -> None:
+        """Have the next message begin a branch, or with None not any more; the text stays."""
+        agent_id = self._notes.agent_id
+        if draft is None:
+            self._branching.pop(agent_id, None)
+        else:
+            self._branching[agent_id] = draft
+            if draft.is_edit:
+                self.box.edit.replace_text(draft.said)
+                for name in draft.skills:
+                    self.box.add_skill(name)
+        self._branch.show_draft(draft)
+        self.focus_text()
+
+    def show_branch_files(self, before: MessageId, words: str, *, can_restore: bool) -> None:
+        """Say beside a branch that is begun what becomes of the files."""
+        self._branch.show_files(before, words, can_restore=can_restore)
+
     def focus_text(self) -> None:
         place = self._ended if self._is_ended else self.box
         place.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def type_text(self, text: str) -> None:
+        """Go on here with what was begun elsewhere."""
+        self.focus_text()
+        if self.box.isVisible():
+            self.box.edit.insertPlainText(text)
 
     def request_stop(self) -> None:
         """Stop the turn; says *Stopping…* at once."""
@@ -147,6 +192,11 @@ class Composer(QWidget):
             self._stopped_turn = self._notes.turn
             self._show_buttons()
             self.stop_requested.emit()
+
+    @property
+    def branch_draft(self) -> BranchDraft | None:
+        """What the next message begins a branch in place of."""
+        return self._branching.get(self._notes.agent_id)
 
     @property
     def model_button(self) -> QWidget:
@@ -162,7 +212,8 @@ class Composer(QWidget):
         column(self.box, self._bar, spacing=6, edges=(12, 10, 10, 8), within=self._frame)
         self._frame.setFocusProxy(self.box)
         centred = QWidget(self, maximumWidth=_MAX_WIDTH)
-        column(None, self._strip, self._frame, self._ended, spacing=8, within=centred)
+        parts = (self._strip, self._branch, self._frame, self._ended)
+        column(None, *parts, spacing=8, within=centred)
         # In line with the transcript's column, which is centred once there is room to spare.
         scroll_bar = self._theme.size("scrollbar")
         edges = (16, 0, 16, 16)
@@ -184,6 +235,7 @@ class Composer(QWidget):
         bar.model.clicked.connect(self.model_picker_requested)
         bar.meter.clicked.connect(self.context_wanted)
         bar.mode.mode_chosen.connect(self._on_mode_chosen)
+        bar.sandbox.check_requested.connect(self.sandbox_check_requested)
         strip.edited.connect(self._edit)
         strip.withdrawn.connect(self._withdraw)
         strip.interrupted.connect(self._interrupt_with)
@@ -192,6 +244,8 @@ class Composer(QWidget):
         strip.retried.connect(self._retry)
         strip.edit_missed.connect(self.set_draft)
         self._ended.button.clicked.connect(self._leave)
+        self._branch.cancelled.connect(lambda: self.begin_branch(None))
+        self._branch.files_requested.connect(self.files_requested)
 
     def _edit(self, row: NoteRow, text: str) -> None:
         self.note_edited.emit(row.note.id, text)
@@ -208,12 +262,13 @@ class Composer(QWidget):
         info = self._info = page.info
         self._sends_when_read = None
         self._stopped_turn = -1
+        self._branch.show_draft(self._branching.get(page.agent_id))
         self._dollars = info.usage.cost
         self._tokens = info.context_tokens
         self._draft = self._drafts.open(info.id, page.agent_id, self.box.text)
         for event in page.events:
             if isinstance(event, NoteQueued) and event.agent_id == page.agent_id:
-                self._unconfirmed.pop(event.note.id, None)
+                self._confirm(event.note.id)
                 self._draft.remember(event.note)
         self.box.open_draft(self._draft, info.workspace.root)
         self._bar.mode.folder = info.workspace.root
@@ -239,11 +294,20 @@ class Composer(QWidget):
             self._dollars = (self._dollars or 0.0) + event.usage.cost
         self._show_numbers()
 
+    def _confirm(self, note_id: NoteId) -> None:
+        """A note is on disk."""
+        self._unconfirmed.pop(note_id, None)
+        self._begun.pop(note_id, None)
+
     def _give_back(self, refused: CommandRefused) -> None:
         """Return a note that never reached the disk to the box that it was sent from."""
         sent = self._unconfirmed.pop(NoteId(refused.about), None)
         if sent is not None:
             self.box.give_back(*sent)
+        begun = self._begun.pop(NoteId(refused.about), None)
+        if begun is not None:
+            self._branching.setdefault(*begun)
+            self._branch.show_draft(self.branch_draft)
 
     # -- sending --------------------------------------------------------------------------
 
@@ -296,7 +360,12 @@ class Composer(QWidget):
         steers = is_other != self._settings.steer_on_enter
         delivery: Delivery = "step" if self._notes.is_running and steers else "turn"
         note = self._note(delivery)
-        if note is not None:
+        draft = self._branching.get(self._notes.agent_id)
+        if note is not None and draft is not None:
+            self._begun[note.id] = (self._notes.agent_id, draft)
+            self.begin_branch(None)
+            self.branch_submitted.emit(note, draft)
+        elif note is not None:
             self.submitted.emit(note)
 
     def _stop_and_send(self) -> None:

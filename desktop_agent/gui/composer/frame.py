@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QWidget
 
-from desktop_agent.gui.composer.text_edit import is_folder_drop, local_files
+from desktop_agent.gui.kit.links import dropped_folder, dropped_paths
 from desktop_agent.gui.kit.theme import Theme
 
 
@@ -31,7 +31,7 @@ class ComposerFrame(QFrame):
         self._theme = theme
         self._is_focused = False
         self._is_free = False
-        self._is_over = False
+        self.is_held_over = False
         self.setObjectName("composer")
         self.setAcceptDrops(True)
         theme.changed.connect(self.update)
@@ -46,19 +46,19 @@ class ComposerFrame(QFrame):
 
     def set_held_over(self, is_over: bool) -> None:
         """Light up for files that are held over it, or over the text in it."""
-        self._is_over = is_over
+        self.is_held_over = is_over
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self._theme
-        is_lit = self._is_focused or self._is_over
+        is_lit = self._is_focused or self.is_held_over
         is_strong = is_lit or self._is_free or theme.is_high_contrast
         width = 2.0 if is_strong else 1.0
         token = "err" if self._is_free else "accent" if is_lit else "line3"
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(theme.color(token), width))
-        painter.setBrush(theme.color("accentSoft" if self._is_over else "raised"))
+        painter.setBrush(theme.color("accentSoft" if self.is_held_over else "raised"))
         edge = width / 2
         box = QRectF(self.rect()).adjusted(edge, edge, -edge, -edge)
         radius = theme.radius("composer")
@@ -72,7 +72,7 @@ class ComposerFrame(QFrame):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take files, but no folders: those are the window's."""
-        if event.mimeData().hasUrls() and not is_folder_drop(event.mimeData()):
+        if event.mimeData().hasUrls() and not dropped_folder(event.mimeData()):
             event.acceptProposedAction()
             self.set_held_over(True)
         else:
@@ -84,5 +84,5 @@ class ComposerFrame(QFrame):
 
     def dropEvent(self, event: QDropEvent) -> None:
         self.set_held_over(False)
-        self.files_given.emit(local_files(event.mimeData()))
+        self.files_given.emit(dropped_paths(event.mimeData()))
         event.acceptProposedAction()

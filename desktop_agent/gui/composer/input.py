@@ -104,10 +104,11 @@ class ComposerInput(QWidget):
     def open_draft(self, draft: Draft, root: str) -> None:
         """Put the present draft away and show this one."""
         self._draft.text = self.text
+        is_other = draft is not self._draft
         self._draft.attachments.changed.disconnect(self._show_attachments)
         self._draft, self._root = draft, root
         draft.attachments.changed.connect(self._show_attachments)
-        if self.text != draft.text:
+        if is_other or self.text != draft.text:
             self.edit.load_text(draft.text)
         self._hide_lists()
         self._show_skills()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -15,7 +15,13 @@ _LETTERS = 26
 
 
 class SandboxButton(GhostButton):
-    """Nothing is shown before it is known."""
+    """Nothing is shown before it is known.
+
+    Signals:
+        check_requested: the user has done something about it
+    """
+
+    check_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, "", "box", parent)
@@ -82,13 +88,29 @@ class SandboxButton(GhostButton):
     def _open(self) -> None:
         state = None if self._holds or self._is_machine else self._state
         remedy = state.remedy if state is not None else ""
-        open_sandbox_popover(self._theme, self, self.accessibleName(), self._explained(), remedy)
+        words = self._explained()
+        popover = sandbox_popover(self._theme, self, self.accessibleName(), words, remedy)
+        if state is not None:
+            again = TextButton(self._theme, self.tr("Check again"), "refresh-cw")
+            again.setObjectName("checkSandboxAgain")
+            again.clicked.connect(self.check_requested)
+            again.clicked.connect(popover.close)
+            popover.body.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
+        more = TextButton(self._theme, self.tr("Learn more"), "book-open")
+        more.setObjectName("learnSandbox")
+        more.clicked.connect(popover.close)
+        more.clicked.connect(self._learn)
+        popover.body.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
+        popover.open_below(self, above=True)
+
+    def _learn(self) -> None:
+        from desktop_agent.gui.composer.help_dialog import open_chapter  # rarely wanted
+
+        open_chapter(self._theme, "sandbox", self.window())
 
 
-def open_sandbox_popover(
-    theme: Theme, anchor: QWidget, title: str, words: str, remedy: str
-) -> Popover:
-    """Open it above the anchor; it is gone when it is closed."""
+def sandbox_popover(theme: Theme, anchor: QWidget, title: str, words: str, remedy: str) -> Popover:
+    """Return it, to be opened; it is gone when it is closed."""
     popover = named(Popover(theme, title, anchor.window()), "sandboxPopover")
     popover.closed.connect(popover.deleteLater)
     popover.body.addWidget(TextLabel(title, "title"))
@@ -106,7 +128,6 @@ def open_sandbox_popover(
         copied = remedy.removeprefix("Run: ")
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(copied))
         popover.body.addWidget(copy, 0, Qt.AlignmentFlag.AlignLeft)
-    popover.open_below(anchor, above=True)
     return popover
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -22,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
+from desktop_agent.gui.kit.links import dropped_folder, dropped_paths
 from desktop_agent.gui.kit.safe_text import utf16_length, utf16_slice
 from desktop_agent.gui.kit.theme import Theme
 
@@ -90,8 +90,10 @@ class ComposerText(QPlainTextEdit):
 
     def load_text(self, text: str) -> None:
         """Begin with another text: Undo must not bring back that of another session."""
-        self.setPlainText(text)
-        self.moveCursor(QTextCursor.MoveOperation.End)
+        if text != self.toPlainText():
+            self.setPlainText(text)
+            self.moveCursor(QTextCursor.MoveOperation.End)
+        self.document().clearUndoRedoStacks()
 
     def insert_word(self, text: str) -> None:
         """Insert at the cursor, with a space where it would touch the word before."""
@@ -163,11 +165,11 @@ class ComposerText(QPlainTextEdit):
         self.focus_changed.emit(False)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return source.hasText() or source.hasImage() or bool(local_files(source))
+        return source.hasText() or source.hasImage() or bool(dropped_paths(source))
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Text goes into the box; files, pictures and very long text become attachments."""
-        files = local_files(source)
+        files = dropped_paths(source)
         if files:
             self.files_given.emit(files)
         elif source.hasImage() and not source.hasText():
@@ -181,11 +183,11 @@ class ComposerText(QPlainTextEdit):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Leave folders to the window, which opens them."""
-        if is_folder_drop(event.mimeData()):
+        if dropped_folder(event.mimeData()):
             event.ignore()
         else:
             super().dragEnterEvent(event)
-            self.files_held.emit(bool(local_files(event.mimeData())))
+            self.files_held.emit(bool(dropped_paths(event.mimeData())))
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
         super().dragLeaveEvent(event)
@@ -197,7 +199,7 @@ class ComposerText(QPlainTextEdit):
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         """Accept files anywhere, text where it can go."""
-        if local_files(event.mimeData()):
+        if dropped_paths(event.mimeData()):
             event.acceptProposedAction()
         else:
             super().dragMoveEvent(event)
@@ -265,18 +267,6 @@ class ComposerText(QPlainTextEdit):
 def _before(cursor: QTextCursor) -> str:
     """Return what stands before the cursor in its block."""
     return utf16_slice(cursor.block().text(), 0, cursor.positionInBlock())
-
-
-def is_folder_drop(source: QMimeData) -> bool:
-    """Whether only folders are dragged."""
-    files = local_files(source)
-    return bool(files) and all(path.is_dir() for path in files)
-
-
-def local_files(source: QMimeData) -> list[Path]:
-    """Return the paths of what is dragged or pasted."""
-    urls = source.urls() if source.hasUrls() else []
-    return [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
 
 
 def _is_long(text: str) -> bool:

@@ -315,6 +315,8 @@ class ChangesController(Controller):
             return self.tr("Undo what {name} changed?").format(name=name)
         if scope.message_id is not None:
             return self.tr("Undo what was changed for this message?")
+        if scope.to_message is not None:
+            return self.tr("Restore files to before this message?")
         if scope.call_id or scope.set_id:
             return self.tr("Undo these changes?")
         return self.tr("Undo all changes?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.events import CompactionUndone, ContextCompacted, Event, StepEnded
@@ -26,13 +27,10 @@ class ContextController(Controller):
         from desktop_agent.gui.composer.context_popover import ContextPopover
 
         self._popover = popover = ContextPopover(self._theme, self._frame.window())
-        popover.compact_requested.connect(self._compact)
+        popover.compact_requested.connect(partial(self._session.tell, self._engine.compact))
         popover.closed.connect(self._forget)
         popover.open_below(self._frame.composer.meter_button, above=True)
         self._ask()
-
-    def _compact(self, keep: str) -> None:
-        self._session.tell(self._engine.compact, keep)
 
     def _on_followed(self, events: tuple[Event, ...]) -> None:
         if self._popover is not None and any(

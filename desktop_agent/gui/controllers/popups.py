@@ -136,7 +136,7 @@ class PopupController(Controller):
 
     def _on_agent_shown(self, page: AgentPage) -> None:
         if not self._session.is_at_main:
-            self.name_model(page.model, page.info.api_base)
+            self.name_model(*self._known.model_of(page.agent_id))
 
     def name_model(self, name: str, api_base: str) -> None:
         """Say in the message box what the model is called."""
@@ -165,9 +165,8 @@ class PopupController(Controller):
         self._models = models
         if self._model_picker is not None:
             self._model_picker.set_models(models)
-        info = self._session.info
-        if info is not None:
-            self.name_model(info.model, info.api_base)
+        if self._session.info is not None:
+            self.name_model(*self._known.model_of(self._session.agent))
 
     def _on_model_chosen(self, name: str, api_base: str) -> None:
         self.name_model(name, api_base)

@@ -97,6 +97,7 @@ class SessionController(QObject):
         engine, sessions = self._bridge.engine, self._frame.sidebar.sessions
         self._frame.sidebar.new_session.clicked.connect(self.new_session)
         sessions.session_chosen.connect(self.choose_session)
+        sessions.typed.connect(self._frame.composer.type_text)
         sessions.renamed.connect(engine.rename_session)
         sessions.leaving.connect(self.leave)
         sessions.returned.connect(self.take_back)
@@ -208,9 +209,12 @@ class SessionController(QObject):
         return others, changed
 
     def _on_opened(self, opened: SessionOpened) -> Facet:
-        if opened.info.id != self._wanted:
-            return NOTHING
         page = AgentPage.of_main(opened)
+        if opened.info.id != self._wanted:
+            self.pages.follow_path(page)
+            if page.agent_id == self.agent:  # its session is on another branch now
+                self._write_to(page)
+            return NOTHING
         self._wanted = self._wanted_agent = None
         self._folder = page.info.workspace.root
         self._state.session = page.info.id

@@ -42,6 +42,7 @@ class SessionPages(QObject):
         self._blank: AgentPage | None = None
         self._pages: OrderedDict[AgentId, TranscriptView] = OrderedDict()
         self._first_seqs: dict[AgentId, int] = {}
+        self._paths: dict[AgentId, int] = {}
         # Set while the user looks at something else: what happens there brings no page.
         self.is_held = False
 
@@ -98,8 +99,18 @@ class SessionPages(QObject):
         if view is None:
             # In front first: it lays out, and scrolls to the end, at its final size.
             view = self._add(page, is_in_front=True)
+        self.follow_path(page)
         self._pages.move_to_end(agent_id)
         self._stack.setCurrentWidget(view)
+
+    def follow_path(self, page: AgentPage) -> None:
+        """Show the branch that a page is of, in a transcript that was kept of another one."""
+        view = self._pages.get(page.agent_id)
+        if view is not None and self._paths.get(page.agent_id) != page.path:
+            self._paths[page.agent_id] = page.path
+            self._first_seqs[page.agent_id] = page.first_seq
+            view.show_path(page)
+            view.know_changes(self.state.changes_of(page.info.id))
 
     def _add(self, page: AgentPage, *, is_in_front: bool) -> TranscriptView:
         # Markdown and highlighting come with it; the first paint has no transcript yet.
@@ -114,6 +125,7 @@ class SessionPages(QObject):
             self._stack.setCurrentWidget(view)
         view.open(page)
         self._first_seqs[agent_id] = page.first_seq
+        self._paths[agent_id] = page.path
         self.page_made.emit(view, agent_id)
         while len(self._pages) > _KEPT:
             self.drop(next(iter(self._pages)))
@@ -136,6 +148,7 @@ class SessionPages(QObject):
     def drop(self, agent_id: AgentId) -> None:
         view = self._pages.pop(agent_id, None)
         self._first_seqs.pop(agent_id, None)
+        self._paths.pop(agent_id, None)
         if view is not None:
             self._stack.removeWidget(view)
             view.deleteLater()

@@ -55,7 +55,7 @@ class WindowFrame(QWidget):
         self.has_side_open = False
         self._has_side = False
         self._is_full = False
-        self._is_conversing = True
+        self.is_conversing = True
         self._side: SidePart | None = None
         self.sidebar = Sidebar(theme, self)
         self.center = named(QFrame(self), "center")
@@ -137,7 +137,7 @@ class WindowFrame(QWidget):
         return was_open
 
     def set_conversing(self, is_conversing: bool) -> None:
-        self._is_conversing = is_conversing
+        self.is_conversing = is_conversing
         self._bottom.setVisible(is_conversing and not self._is_full)
 
     def set_full(self, is_full: bool) -> None:
@@ -148,7 +148,7 @@ class WindowFrame(QWidget):
         if is_full:
             self.find_bar.hide()
         self.header.setVisible(not is_full)
-        self.set_conversing(self._is_conversing)
+        self.set_conversing(self.is_conversing)
         self._place()
 
     def regions(self) -> tuple[QWidget, ...]:

@@ -41,11 +41,14 @@ def open_path(path: str, workspace: Workspace | None) -> bool:
 
 
 def dropped_folder(mime: QMimeData) -> str:
-    """Return the folder in what is dragged, or nothing."""
-    for url in mime.urls():
-        if url.isLocalFile() and Path(url.toLocalFile()).is_dir():
-            return url.toLocalFile()
-    return ""
+    """Return the first folder where nothing but folders is dragged, else an empty text."""
+    found = dropped_paths(mime)
+    return str(found[0]) if found and all(path.is_dir() for path in found) else ""
+
+
+def dropped_paths(mime: QMimeData) -> list[Path]:
+    """Return the files and folders in what is dragged or pasted."""
+    return [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
 
 
 def _has_line(path: str) -> bool:

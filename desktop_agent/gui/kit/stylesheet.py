@@ -192,7 +192,8 @@ QFrame[frame="line"] { background: $line; border: none; }
 #sidebar { background: $window; border: none; border-right: ${edge}px solid $line; }
 #center { background: $canvas; }
 #rightPanel { background: $window; border: none; border-left: ${edge}px solid $line; }
-#skillDetail { background: $window; border: none; border-left: ${edge}px solid $line; }
+#skillDetail, #serverDetail { background: $window; border: none;
+  border-left: ${edge}px solid $line; }
 #trustBanner { background: $accentSoft; border: none; border-bottom: ${edge}px solid $line; }
 #dropZone { background: transparent; border: 2px dashed $line2; border-radius: 10px; }
 #dropZone[is_over="true"] { border-color: $accent; background: $accentSoft; }

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, SignalIns
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
+    QKeyEvent,
     QKeySequence,
     QPainter,
     QPaintEvent,
@@ -46,6 +47,20 @@ Part = QWidget | QLayout | int | None | tuple[QWidget | QLayout | None, int]
 Edges = int | tuple[int, int, int, int] | None
 
 
+class EnterPresses:
+    """A button that Enter presses, as Space does: Qt leaves that to the desktop."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        others = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if not is_enter or others != Qt.KeyboardModifier.NoModifier:
+            super().keyPressEvent(event)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+            return
+        event.accept()
+        if not event.isAutoRepeat():
+            cast(QAbstractButton, self).click()
+
+
 class _Pictured:
     """Has an icon, drawn when it can first be seen: half of them are never looked at."""
 
@@ -72,7 +87,7 @@ class _Pictured:
         self._is_drawn = _draw_icon(button, self._theme, self._icon, self._token, self._size)
 
 
-class IconButton(_Pictured, QToolButton):
+class IconButton(EnterPresses, _Pictured, QToolButton):
     """A square button that is only an icon; its title is spoken, the tooltip adds its keys.
 
     `name` is its object name.
@@ -106,7 +121,7 @@ class IconButton(_Pictured, QToolButton):
         self._paint_icon()
 
 
-class TextButton(_Pictured, QPushButton):
+class TextButton(EnterPresses, _Pictured, QPushButton):
     """A button with words and, if given, an icon. `name` is its object name."""
 
     _kind = "plain"

@@ -12,7 +12,14 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.providers import PROVIDER_CHOICES, guess_provider
 from desktop_agent.gui.kit.check_line import CheckLine
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, named, row
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    TextButton,
+    TextLabel,
+    has_focus_in,
+    named,
+    row,
+)
 
 Place = Literal["keyring", "session", "file"]
 
@@ -38,6 +45,7 @@ class KeyForm(QWidget):
         self._has_keyring = True
         self._is_provider_picked = False
         self._make_fields()
+        self.setFocusProxy(self._key)
         self._link = GhostButton(theme, self.tr("Where do I get one?"), "external-link")
         self._link.setObjectName("keyPage")
         self._link.clicked.connect(self._open_key_page)
@@ -124,6 +132,7 @@ class KeyForm(QWidget):
 
     def _accept(self) -> None:
         provider, key = self._provider.currentData(), self._key.text().strip()
+        self._hold_focus()
         self._key.clear()
         self._lock(False)
         self.line.show_ok(
@@ -132,9 +141,15 @@ class KeyForm(QWidget):
         self.accepted.emit(provider, key, self.place)
 
     def _lock(self, is_locked: bool) -> None:
-        for widget in (self._key, self._provider):
-            widget.setEnabled(not is_locked)
+        self._hold_focus()
+        self._key.setReadOnly(is_locked)
+        self._provider.setEnabled(not is_locked)
         self._test.setEnabled(not is_locked and bool(self._key.text().strip()))
+
+    def _hold_focus(self) -> None:
+        """Keep the focus here when the button that has it goes."""
+        if has_focus_in(self):
+            self._key.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _on_key_changed(self, text: str) -> None:
         self._test.setEnabled(bool(text.strip()))

@@ -11,7 +11,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.kit.check_line import CheckLine
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton, column, named, row
+from desktop_agent.gui.kit.widgets import TextButton, column, has_focus_in, named, row
 
 
 class ServerForm(QWidget):
@@ -40,6 +40,7 @@ class ServerForm(QWidget):
         for field in (self._address, self._key):
             field.returnPressed.connect(self._check)
             field.textChanged.connect(self._on_edited)
+        self.setFocusProxy(self._address)
         fields = row((self._address, 1), self._test)
         column(fields, self._key, self.line, spacing=6, within=self)
         self._on_edited()
@@ -67,6 +68,7 @@ class ServerForm(QWidget):
 
     def _accept(self) -> None:
         base, key = tidy_address(self._address.text()), self._key.text().strip()
+        self._hold_focus()
         self._address.clear()
         self._key.clear()
         self._lock(False)
@@ -75,9 +77,15 @@ class ServerForm(QWidget):
         self.accepted.emit(CustomServer(title, base), key)
 
     def _lock(self, is_locked: bool) -> None:
-        self._address.setEnabled(not is_locked)
-        self._key.setEnabled(not is_locked)
+        self._hold_focus()
+        self._address.setReadOnly(is_locked)
+        self._key.setReadOnly(is_locked)
         self._test.setEnabled(not is_locked and bool(self._address.text().strip()))
+
+    def _hold_focus(self) -> None:
+        """Keep the focus here when the button that has it goes."""
+        if has_focus_in(self):
+            self._address.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _on_edited(self) -> None:
         self._test.setEnabled(bool(self._address.text().strip()))

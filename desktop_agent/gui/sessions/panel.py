@@ -64,6 +64,7 @@ class SessionPanel(QWidget):
         pinned(session_id, bool), archived(session_id, bool)
         restored(session_id), erased(session_id), emptied: of the recently deleted ones
         grouping_changed(bool): by folder, or by day
+        typed(str): a character of a message, typed while the list had the focus
     """
 
     session_chosen = Signal(str)
@@ -78,6 +79,7 @@ class SessionPanel(QWidget):
     erased = Signal(str)
     emptied = Signal()
     grouping_changed = Signal(bool)
+    typed = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -202,6 +204,10 @@ class SessionPanel(QWidget):
         self.list.setAccessibleName(self.tr("Sessions"))
         self.list.chosen.connect(self._choose)
         self.list.turned.connect(self._turn)
+        # After a click its keys are for the session: F2, Del. What is typed is a message.
+        self.list.clicked.connect(lambda: self.list.setFocus())
+        self.list.passes_text = True
+        self.list.typed.connect(self.typed)
         self.list.delete_pressed.connect(self._delete_index)
         self.list.left.connect(self._show_rows)
         self.list.customContextMenuRequested.connect(self._show_menu_at)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.lists.check_box import paint_box
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
@@ -151,14 +152,3 @@ class _SkillPainter(RowPainter):
             QRectF(self.mirrored(chip)).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6
         )
         self.text(chip.adjusted(7, 0, -6, 0), words, self.faint, font)
-
-
-def paint_box(theme: Theme, painter: QPainter, box: QRect, *, is_on: bool) -> None:
-    """Draw a box that can be ticked, as check boxes look in this window."""
-    painter.setPen(QPen(theme.color("accentFill" if is_on else "line3"), 1))
-    painter.setBrush(theme.color("accentFill" if is_on else "canvas"))
-    painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
-    if is_on:
-        ratio = painter.device().devicePixelRatioF()
-        mark = theme.pixmap("check", "onAccent", box.width() - 4, ratio)
-        painter.drawPixmap(box.left() + 2, box.top() + 2, mark)

@@ -26,13 +26,13 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.skill_install import FoundSkill
 from desktop_agent.gui.kit.fitted_area import FittedArea
+from desktop_agent.gui.kit.lists.check_box import paint_box
 from desktop_agent.gui.kit.lists.list_model import Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, named, row
-from desktop_agent.gui.skills.delegate import paint_box
 from desktop_agent.gui.skills.file_list import FilePreview
 from desktop_agent.gui.skills.text import content_text
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.events import (
+    BranchStarted,
     Event,
     NoteDelivered,
     NoteQueued,
@@ -149,6 +150,8 @@ class AgentNotes:
                 self.apply_turn(event)
             elif isinstance(event, NoteEvent):
                 self.apply_note(event, names)
+            elif isinstance(event, BranchStarted):
+                self._branch_off()
             if isinstance(event, NoteDelivered):
                 self.fold(event.note_id)
             elif isinstance(event, TurnStarted):
@@ -193,6 +196,13 @@ class AgentNotes:
                 self._tools.pop(event.result.call_id, None)
             case TurnEnded():
                 self._end(event)
+
+    def _branch_off(self) -> None:
+        """Leave what the user wrote on the other branch; their edits of the list come along."""
+        self.is_running = False
+        self._tools.clear()
+        others = {id_: row for id_, row in self._rows.items() if not row.is_written}
+        self._rows = {id_: replace(row, state="queued") for id_, row in others.items()}
 
     def _queue(self, note: Note) -> None:
         if note.sender != "user":

@@ -7,7 +7,7 @@ window's own choice: see `SessionState.show`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Flag, auto
 from typing import Any
 
@@ -25,6 +25,7 @@ from desktop_agent.core.events import (
     Event,
     ListChanged,
     MachineSandboxChanged,
+    McpChanged,
     NoteDelivered,
     NoteQueued,
     NoteReturned,
@@ -41,9 +42,10 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.ids import AgentId, NoteId, SessionId
+from desktop_agent.core.mcp import McpState
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sandbox import SandboxState
-from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.sessions import BranchPoint, SessionInfo
 from desktop_agent.core.tasks import Task
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteEvent, TurnEvent
 
@@ -74,7 +76,7 @@ _OF_SESSION = EVERYTHING & ~(Facet.SESSION | Facet.SHOWN)
 class AgentPage:
     """What it takes to show one agent's transcript: a session's main agent, or a subagent.
 
-    `info` is the session's, `model` the agent's. `events` and `first_seq` are as in SessionOpened.
+    `info` is the session's, `model` the agent's. The rest is as in SessionOpened.
     """
 
     info: SessionInfo
@@ -83,13 +85,14 @@ class AgentPage:
     agents: tuple[AgentInfo, ...] = ()
     events: tuple[AgentEvent, ...] = ()
     first_seq: int = 1
+    branches: tuple[BranchPoint, ...] = ()
+    path: int = 0
 
     @classmethod
     def of_main(cls, opened: SessionOpened) -> AgentPage:
-        info = opened.info
-        return cls(
-            info, info.main_agent, info.model, opened.agents, opened.events, opened.first_seq
-        )
+        info, first = opened.info, opened.first_seq
+        page = cls(info, info.main_agent, info.model, opened.agents, opened.events, first)
+        return replace(page, branches=opened.branches, path=opened.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,7 @@ class SessionState:
         # None until it is known.
         self.sandbox: SandboxState | None = None
         self._machine_sessions: tuple[SessionId, ...] = ()
+        self._servers: dict[str, tuple[McpState, ...]] = {}
         self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
         self._infos: dict[AgentId, AgentInfo] = {}
         self._owners: dict[AgentId, SessionId] = {}
@@ -142,6 +146,7 @@ class SessionState:
             SessionsChanged: self._on_sessions,
             SandboxChanged: self._on_sandbox,
             MachineSandboxChanged: self._on_machine_sandbox,
+            McpChanged: self._on_servers,
             SessionOpened: self._on_session_opened,
             AgentOpened: self._on_agent_opened,
             AgentsChanged: self._on_agents,
@@ -230,6 +235,17 @@ class SessionState:
 
     def agent(self, agent_id: AgentId | None) -> AgentInfo | None:
         return self._infos.get(agent_id) if agent_id is not None else None
+
+    def model_of(self, agent_id: AgentId | None) -> tuple[str, str]:
+        """Return the model that an agent runs on, and its address; both empty if not known."""
+        agent = self.agent(agent_id)
+        owner = self.session_of(agent_id) if agent_id is not None else None
+        info = self.sessions.get(owner) if owner is not None else None
+        if info is None:
+            return "", ""
+        # The main agent's own line may be older than what was chosen for the session.
+        has_own = agent is not None and agent.parent_id is not None and agent.model
+        return (agent.model, agent.api_base) if agent and has_own else (info.model, info.api_base)
 
     def page(self, opened: AgentOpened) -> AgentPage | None:
         """Return what shows this agent; None if its session is gone."""
@@ -346,6 +362,14 @@ class SessionState:
     def _on_machine_sandbox(self, event: MachineSandboxChanged) -> Facet:
         self._machine_sessions = event.session_ids
         return Facet.SANDBOX
+
+    def _on_servers(self, event: McpChanged) -> Facet:
+        self._servers[event.root] = event.servers
+        return NOTHING
+
+    def servers_of(self, root: str) -> tuple[McpState, ...]:
+        """Return how the MCP servers of a folder stand."""
+        return self._servers.get(root, ())
 
     def _drop_session(self, session_id: SessionId, main: AgentId) -> None:
         self._changes.pop(session_id, None)

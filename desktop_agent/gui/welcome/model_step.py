@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from collections.abc import Iterator
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.models import DEMO_MODEL, KeyInfo, ModelInfo, ServerInfo
@@ -37,6 +40,7 @@ class ModelCard(Card):
 
     def __init__(self, theme: Theme, name: str, icon: str, title: str) -> None:
         super().__init__(theme, name, icon, title)
+        self._is_asking = False
         self._combo = ModelCombo(self.tr("Model"))
         self._combo.currentIndexChanged.connect(self._show_hints)
         self._use = TextButton(theme, self.tr("Use"), name="useModel", clicked=self._on_used)
@@ -57,8 +61,12 @@ class ModelCard(Card):
         self._spinner.hide()
         self._combo.set_models(models)
         self._line.setVisible(bool(models))
-        self._use.setEnabled(True)
+        self._is_asking = False
         self._show_hints()
+
+    def focus_use(self) -> None:
+        """Give the focus to the button that goes on with this card."""
+        self._use.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def set_best(self, is_best: bool) -> None:
         """Fill the button of the card that is offered first."""
@@ -71,8 +79,9 @@ class ModelCard(Card):
         model = self._combo.model_info()
         if model is not None:
             self.used.emit(model)
-        else:
-            self._use.setEnabled(False)
+        elif not self._is_asking:
+            # Not switched off: the focus would go to whatever comes next.
+            self._is_asking = True
             self._spinner.show()
             self.opened.emit()
 
@@ -132,6 +141,14 @@ class ModelStep(QWidget):
 
     # -- results --------------------------------------------------------------------------
 
+    def focus_first(self) -> None:
+        """Give the focus to what was found, or else to the field for a key."""
+        best = next(self._found_cards(), None)
+        if best is not None:
+            best.focus_use()
+        else:
+            self.key_form.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def set_searching(self, is_searching: bool) -> None:
         self._probe.setVisible(is_searching)
 
@@ -183,11 +200,15 @@ class ModelStep(QWidget):
         self.model_chosen.emit(model.name, model.api_base)
 
     def _mark_best(self) -> None:
-        cards = [self._found.itemAt(number) for number in range(self._found.count())]
-        for number, placed in enumerate(cards):
+        for number, card in enumerate(self._found_cards()):
+            card.set_best(number == 0)
+
+    def _found_cards(self) -> Iterator[ModelCard]:
+        for number in range(self._found.count()):
+            placed = self._found.itemAt(number)
             card = placed.widget() if placed else None
             if isinstance(card, ModelCard):
-                card.set_best(number == 0)
+                yield card
 
     def _add_probe(self, layout: QVBoxLayout) -> None:
         self._probe = named(QWidget(), "probeLine")
@@ -214,11 +235,15 @@ class ModelStep(QWidget):
         self.server_form.accepted.connect(self._on_server_accepted)
         self.server_form.hide()
         show = GhostButton(self._theme, self.tr("Enter it…"), name="showServer")
-        show.clicked.connect(self.server_form.show)
-        show.clicked.connect(show.hide)
+        show.clicked.connect(partial(self._open_server_form, show))
         card.add_trailing(show)
         card.body.addWidget(self.server_form)
         layout.addWidget(card)
+
+    def _open_server_form(self, opener: QWidget) -> None:
+        self.server_form.show()
+        self.server_form.setFocus(Qt.FocusReason.OtherFocusReason)
+        opener.hide()
 
     def _add_demo_card(self, layout: QVBoxLayout) -> None:
         card = Card(self._theme, "cardDemo", "play", self.tr("Look around with the demo"))
@@ -255,6 +280,7 @@ class ModelStep(QWidget):
         card.opened.connect(self.models_requested)
         self._providers[owner] = card
         self._models = None
+        card.focus_use()
         self.models_requested.emit()
 
     def _feed_providers(self) -> None:

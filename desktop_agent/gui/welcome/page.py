@@ -55,10 +55,16 @@ class Welcome(QWidget):
         """Show the step that comes first: without a model its choice, else the folder's."""
         self.folder.set_model(model_title)
         self._steps.setCurrentIndex(1 if model_title else 0)
-        if model_title:
-            self.folder.choose.setFocus(Qt.FocusReason.OtherFocusReason)
-        elif self.isVisible():
+        if not model_title and self.isVisible():
             self._probe()
+        self.focus_step()
+
+    def focus_step(self) -> None:
+        """Give the focus to what leads on from the step that is shown."""
+        if self.is_choosing_folder:
+            self.folder.choose.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.models.focus_first()
 
     @property
     def is_choosing_folder(self) -> bool:
@@ -130,7 +136,9 @@ class FolderStep(QWidget):
         self._warn.setVisible(bool(words))
         self._words.setText(words)
         self._where.setText(path)
-        if not words:
+        if words:
+            self._other.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
             self.folder_chosen.emit(path)
 
     def _folder_card(self) -> QWidget:
@@ -157,7 +165,9 @@ class FolderStep(QWidget):
         self._words = TextLabel("", "", wraps=True)
         anyway = TextButton(self._theme, self.tr("Use it anyway"), name="useAnyway")
         anyway.clicked.connect(lambda: self.folder_chosen.emit(self._doubtful))
-        other = GhostButton(self._theme, self.tr("Choose another…"), clicked=self.folder_requested)
+        self._other = other = GhostButton(
+            self._theme, self.tr("Choose another…"), clicked=self.folder_requested
+        )
         other.setObjectName("chooseAnother")
         words = column(self._where, self._words, 4, row(anyway, other, None), spacing=4)
         layout = row(spacing=12, edges=(16, 14, 16, 14), within=self._warn)

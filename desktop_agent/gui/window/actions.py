@@ -38,6 +38,7 @@ class WindowActions(QObject):
         self.delete = self._make(tr("Delete session"), "trash-2", None)
         self.shortcuts = self._make(tr("Keyboard shortcuts"), "keyboard", "Ctrl+/")
         self.add_skill = self._make(tr("Add skill…"), "download", None)
+        self.add_server = self._make(tr("Add MCP server…"), "server", None)
         self.settings = self._make(tr("Settings…"), "settings", "Ctrl+,")
         self.settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         self.quit = self._make(tr("Quit"), "log-out", "Ctrl+Q")
@@ -46,7 +47,7 @@ class WindowActions(QObject):
         menu.addSeparator()
         menu.addActions([self.budget, self.rename, self.delete])
         menu.addSeparator()
-        menu.addActions([self.add_skill, self.shortcuts, self.settings, self.quit])
+        menu.addActions([self.add_skill, self.add_server, self.shortcuts, self.settings, self.quit])
 
     def _edit_menu(self) -> None:
         tr = self.tr
@@ -73,6 +74,7 @@ class WindowActions(QObject):
         self.task = self._make(tr("Add a task…"), "list-checks", None)
         self.changes = self._make(tr("Changes"), "file-diff", "Ctrl+Shift+D")
         self.skills = self._make(tr("Skills"), "book-open", "Ctrl+Shift+K")
+        self.servers = self._make(tr("MCP servers"), "server", "Ctrl+Shift+M")
         self.trust = self._make(tr("What this folder brings…"), "shield", None)
         self.model = self._make(tr("Choose the model…"), "sparkles", None)
         self.larger = self._make(tr("Larger text"), "plus", _KEY.ZoomIn, "Ctrl+=")
@@ -83,7 +85,7 @@ class WindowActions(QObject):
             tr("Previous part of the window"), "arrow-right", "Shift+F6"
         )
         menu.addActions([self.composer, self.sidebar, self.side, self.task])
-        menu.addActions([self.changes, self.skills, self.trust, self.model])
+        menu.addActions([self.changes, self.skills, self.servers, self.trust, self.model])
         menu.addSeparator()
         menu.addActions([self.larger, self.smaller, self.normal])
         menu.addSeparator()

@@ -5,8 +5,15 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QKeyEvent,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QMainWindow, QRadioButton, QWidget
 
 from desktop_agent.core.events import (
     Event,
@@ -17,12 +24,14 @@ from desktop_agent.core.events import (
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
+from desktop_agent.gui.controllers.branches import BranchController
 from desktop_agent.gui.controllers.changes import ChangesController
 from desktop_agent.gui.controllers.context_meter import ContextController
 from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
+from desktop_agent.gui.controllers.servers import ServersController
 from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
@@ -36,7 +45,7 @@ from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.folders import git_branch
-from desktop_agent.gui.kit.links import dropped_folder
+from desktop_agent.gui.kit.links import dropped_folder, dropped_paths
 from desktop_agent.gui.kit.reading_order import focus_next
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
@@ -55,6 +64,8 @@ class MainWindow(QMainWindow):
 
     painted = Signal()
     closed = Signal()
+    _placed: Workspace | None = None
+    _branch = ""
 
     def __init__(
         self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
@@ -62,8 +73,6 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._theme, self._bridge = theme, bridge
         self._is_quitting = self._was_painted = False
-        self._placed: Workspace | None = None
-        self._branch = ""
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setAcceptDrops(True)
@@ -91,6 +100,8 @@ class MainWindow(QMainWindow):
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
         self.changes = ChangesController(parts, self.full)
+        self.branches = BranchController(parts, self.changes)
+        self.servers = ServersController(parts, self.full, self.skills.trust)
         self.attention = Attention(theme, self, self.known)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._begin(settings)
@@ -176,6 +187,8 @@ class MainWindow(QMainWindow):
         keys.undo_all.triggered.connect(self.changes.undo_all)
         keys.skills.triggered.connect(lambda: self.skills.open())
         keys.add_skill.triggered.connect(lambda: self.skills.library.add())
+        keys.servers.triggered.connect(lambda: self.servers.open())
+        keys.add_server.triggered.connect(self.servers.add)
         keys.trust.triggered.connect(self.skills.trust.look)
         keys.task.triggered.connect(self.side.add_task)
 
@@ -201,19 +214,20 @@ class MainWindow(QMainWindow):
         frame = self.frame
         frame.set_conversing(True)
         frame.notices.remove("retry")
+        frame.notices.remove("drop")
         frame.sidebar.sessions.set_current(page.info.id)
         if page.info.is_untouched and not page.events:
             self._empty.set_folder(page.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
             # Not on the first prompt: what is typed now is meant for the message box.
-            frame.composer.focus_text()
+            if not frame.sidebar.sessions.list.hasFocus():
+                frame.composer.focus_text()
         self.flow.mark_read()
 
     def _on_setup_needed(self) -> None:
         self.frame.set_conversing(False)
         self.frame.sidebar.sessions.set_current(None)
         self.first_run.show()
-        self.frame.stack.setFocus()
         self._show_place()
 
     def _on_settings_changed(self, settings: Settings) -> None:
@@ -274,11 +288,13 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """F2 and Esc, when nothing nearer to the focus wanted them.
+        """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop.
 
-        Esc closes the drawer, then stops; F2 renames the session that is shown.
+        Enter presses what has the focus and does not do so by itself; F2 renames the session.
         """
-        if event.key() == Qt.Key.Key_F2 and self.known.info is not None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
+            _press(self.focusWidget())
+        elif event.key() == Qt.Key.Key_F2 and self.flow.info is not None:
             self.frame.header.begin_rename()
         elif event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
@@ -303,14 +319,29 @@ class MainWindow(QMainWindow):
         return agent is not None and agent.is_in_turn and agent.status != "stopping"
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if dropped_folder(event.mimeData()):
+        """Take a folder, which opens it, and files, which go with the next message."""
+        if dropped_paths(event.mimeData()):
             event.acceptProposedAction()
+            is_over = not dropped_folder(event.mimeData())
+            self.frame.composer.show_held_over(is_over=is_over)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        super().dragLeaveEvent(event)
+        self.frame.composer.show_held_over(is_over=False)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        folder = dropped_folder(event.mimeData())
+        files, folder = dropped_paths(event.mimeData()), dropped_folder(event.mimeData())
+        if not files:
+            return
+        event.acceptProposedAction()
+        self.full.leave()
         if folder:
-            event.acceptProposedAction()
             self._offer_folder(folder)
+        elif self.frame.is_conversing:
+            self.frame.composer.attach_files(files)
+        else:
+            text = self.tr("Files go with a message. Choose a model and a folder first.")
+            self.frame.notices.put("drop", Notice(text, "info"))
 
     def changeEvent(self, event: QEvent) -> None:
         """See what changed on disk, and what ended, when the user comes back."""
@@ -341,3 +372,8 @@ class MainWindow(QMainWindow):
         self.activateWindow()
         if folder:
             self.flow.open_folder(folder)
+
+
+def _press(focused: QWidget | None) -> None:
+    if isinstance(focused, QAbstractButton) and not isinstance(focused, QCheckBox | QRadioButton):
+        focused.click()

@@ -129,6 +129,8 @@ def _carry_out(text: str, history: History) -> tuple[str, ToolCall | None]:
         order, about = SCRIPT["show"], files[0]
     if "say" not in order:
         return _abilities(history), None
+    if not order["tool"]:
+        return order["say"], None
     if order["tool"] not in history.tools:
         return f"I was given no tool named {code(order['tool'])}, so I can't do that.", None
     given = {k: about if v == "{about}" else v for k, v in order["arguments"].items()}
@@ -136,7 +138,8 @@ def _carry_out(text: str, history: History) -> tuple[str, ToolCall | None]:
 
 
 def _abilities(history: History) -> str:
-    useful = [one["usage"] for one in SCRIPT["orders"].values() if one["tool"] in history.tools]
+    able = {"", *history.tools} if history.tools else set[str]()
+    useful = [one["usage"] for one in SCRIPT["orders"].values() if one["tool"] in able]
     known = "\n".join(f"- {usage}" for usage in useful)
     return WORDS["abilities"].format(known=known) if known else WORDS["useless"]
 

@@ -328,7 +328,9 @@ def _reason(response: Any, exchange: Exchange, told: str) -> str:
     """Return the provider's own reason for the end; litellm makes one up where there is none."""
     if told == "length" or not hasattr(response, "__aiter__"):
         return told
-    return exchange.finish or getattr(response, "received_finish_reason", None) or ""
+    if exchange.is_stream:
+        return exchange.finish
+    return getattr(response, "received_finish_reason", None) or ""
 
 
 async def _close(response: Any, exchange: Exchange) -> None:

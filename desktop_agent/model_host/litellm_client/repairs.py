@@ -27,10 +27,19 @@ def end_of(event: Event) -> tuple[str, str]:
             about = candidate.get("finishMessage") or ""
             is_usual = reason in _GEMINI_ENDS
             return str(reason), "" if is_usual else f"{reason}. {about}"
-    delta = event.get("delta")
-    if event.get("type") == "message_delta" and isinstance(delta, dict):
-        return str(delta.get("stop_reason") or ""), ""
-    return "", ""
+    if event.get("done") is True:
+        return str(event.get("done_reason") or "stop"), ""
+    return _end_by_type(event), ""
+
+
+def _end_by_type(event: Event) -> str:
+    kind, delta, response = (event.get(name) for name in ("type", "delta", "response"))
+    if kind == "message_delta" and isinstance(delta, dict):
+        return str(delta.get("stop_reason") or "")
+    if kind == "response.incomplete" and isinstance(response, dict):
+        why = response.get("incomplete_details")
+        return str(why.get("reason") or "length") if isinstance(why, dict) else "length"
+    return "stop" if kind == "response.completed" else ""
 
 
 def mend(event: Event) -> bool:

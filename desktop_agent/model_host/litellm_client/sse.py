@@ -89,7 +89,7 @@ class EventJoiner:
         tail = bytes(self._tail) + self._half_end
         self._tail, self._half_end = bytearray(), b""
         out = [self.flush(now)]
-        if self._is_whole:
+        if tail.strip() and self._is_whole is not False:
             self._take_whole(tail, now, out)
         elif tail.strip():
             self._take(tail, now, out)
@@ -106,7 +106,8 @@ class EventJoiner:
             first, newline, _ = bytes(self._tail).lstrip().partition(b"\n")
             if not newline:
                 return b""
-            self._is_whole = _parse(first) is None
+            line = _parse(first)
+            self._is_whole = line is None or not ("message" in line or "error" in line)
         else:
             self._is_whole = start[:1] in (b"{", b"[", b"<")
         if self._is_whole:
@@ -165,6 +166,8 @@ class EventJoiner:
         self, event: dict[str, Any], raw: bytes, head: bytes, now: float, out: list[bytes]
     ) -> None:
         """Pass an event on; encoded again only where it changed, so that `raw` stays as it is."""
+        had_choices = bool(event.get("choices"))
+        is_changed = mend(event) or not raw
         self._note(event)
         kind = event.get("type")
         instead = self._calls.take(event) if isinstance(kind, str) else None
@@ -173,8 +176,6 @@ class EventJoiner:
             encoded = b"".join(b"data: " + _encode(each) + self._end for each in instead)
             out += [self.flush(now), encoded]
             return
-        had_choices = bool(event.get("choices"))
-        is_changed = mend(event) or not raw
         if is_changed and had_choices and not event.get("choices"):
             return
         slot = text_slot(event)

@@ -212,8 +212,8 @@ class WatchedStream(httpx.AsyncByteStream):
             self._error = self._exchange.broken = error
         self._stop_timer()
         if self._joiner is not None:
-            self._exchange.is_damaged = self._joiner.is_damaged
             self._ready += self._joiner.finish(loop.time())
+            self._exchange.is_damaged = self._joiner.is_damaged
             self._tell(self._joiner)
         self._is_done = True
         self._exchange.over.set()

@@ -65,6 +65,7 @@ def boundary_of(ctx: ToolContext, containment: Containment, directory: str) -> B
         unreadable=unreadable(ctx.refusals, workspace),
         unwritable=unwritable(ctx.refusals, workspace),
         is_offline=ctx.is_offline,
+        named=containment.named,
     )
 
 

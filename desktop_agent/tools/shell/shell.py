@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
@@ -136,6 +137,8 @@ def _previewed(
     is_inside = contained is not None and contained.is_contained
     is_changing = contained is None or contained.is_changing
     effects = effects_of(args.command, directory, ctx.workspace, ctx.own, is_changing=is_changing)
+    if contained is not None and effects.protected:
+        contained = msgspec.structs.replace(contained, named=effects.protected)
     parts = classify.split_parts(args.command)
     is_leaving = contained is not None and not contained.is_contained
     return Preview(

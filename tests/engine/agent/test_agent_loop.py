@@ -19,9 +19,10 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.messages import TextPart, ToolCall, open_calls
+from desktop_agent.core.messages import TextPart, ThinkingPart, ToolCall, open_calls
 from desktop_agent.core.requests import Accepted, Answer, Retrying
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.usage import Usage
 from tests.engine.rig import Rig
 from tests.helpers.scripted import Breaks, MemoryStore, Waits, calls, says
 
@@ -337,3 +338,27 @@ async def test_an_opened_session_tells_what_happened(tmp_path: Path) -> None:
     opened = rig.of(SessionOpened)[-1]
     assert opened.info.id == rig.session_id
     assert [e.message.text for e in opened.events if isinstance(e, MessageAdded)] == ["hi", "hello"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((), "empty answer"),
+        ((TextPart(" \n"),), "without an answer"),
+        ((ThinkingPart("Hm."),), "without an answer"),
+    ],
+)
+async def test_an_answer_without_a_word_is_told_paid_for_and_can_be_tried_again(
+    parts, words, tmp_path: Path
+) -> None:
+    rig = Rig(tmp_path, Answer(parts, "stop", Usage(10, 5)), says("here"))
+    ended = await rig.run("hi")
+    assert ended.reason == "error"
+    assert ended.fault is not None
+    assert words in ended.fault.message
+    assert ended.fault.action == "retry"
+    assert rig.agent(rig.agent_id).meter.usage == Usage(10, 5)
+    rig.engine.resume(rig.agent_id)
+    await rig.until(TurnEnded, 2)
+    assert rig.messages[-1].text == "here"
+    assert [m.role for m in rig.model.requests[1].messages] == ["user"]

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.tool import ToolError
+from desktop_agent.core.tool import Preview, Tool, ToolError
 from desktop_agent.engine.permissions import file_rules
 from desktop_agent.engine.permissions.file_rules import refuses, unreadable, unwritable
+from desktop_agent.engine.permissions.policy import Asked, Refused, Situation, verdict
 from desktop_agent.engine.workspace.containment import make_workspace
+from desktop_agent.tools.files.reading import read
+from desktop_agent.tools.files.writing import edit, write
 
 
 def denied(*patterns: str, tool: str = "write") -> list[Rule]:
@@ -70,3 +73,26 @@ def test_a_deny_rule_means_the_file_behind_a_link(root: Path, tmp_path: Path) ->
         assert refuses(pattern, (str(root / "prod" / "b.txt"),), str(root))
         assert not refuses(pattern, (str(root / "src" / "d.py"),), str(root))
     assert refuses("out/*", (str(tmp_path / "x"),), str(root))
+
+
+@pytest.mark.parametrize("ruled", ["write", "edit"])
+@pytest.mark.parametrize("used", [write, edit])
+def test_a_file_that_one_tool_may_not_change_no_other_tool_may(
+    root: Path, ruled: str, used: Tool
+) -> None:
+    rules = denied("prod/*", tool=ruled)
+    situation = Situation("free", rules, make_workspace(root))
+    preview = Preview(used.name, paths=(str(root / "prod" / "b.txt"),))
+    refused = verdict(used, preview, situation)
+    assert isinstance(refused, Refused)
+    assert list(refused.rules) == rules
+    assert not isinstance(verdict(read, preview, situation), Refused)
+    elsewhere = Preview(used.name, paths=(str(root / "src" / "d.py"),))
+    assert not isinstance(verdict(used, elsewhere, situation), Refused)
+
+
+def test_an_allow_rule_is_for_its_own_tool_alone(root: Path) -> None:
+    rules = [Rule("write", "src/*", "everywhere")]
+    situation = Situation("ask", rules, make_workspace(root))
+    preview = Preview("edit", paths=(str(root / "src" / "d.py"),))
+    assert isinstance(verdict(edit, preview, situation), Asked)

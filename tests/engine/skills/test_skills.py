@@ -85,11 +85,52 @@ async def test_the_same_folder_by_two_ways_is_one_skill(shelf: Shelf) -> None:
     assert shelf.one("pdf").shadowed_by == ""
 
 
-def test_a_skill_in_a_group_of_skills_is_found_and_one_in_a_skill_is_not(tmp_path: Path) -> None:
-    put_skill(tmp_path / "group" / "deeper", "inner")
+def test_skills_in_a_group_and_inside_another_skill_are_found(tmp_path: Path) -> None:
+    put_skill(tmp_path / "group", "grouped")
+    put_skill(tmp_path / "group" / "grouped", "inner")
+    put_skill(tmp_path / "group" / "grouped" / "more" / "deeper", "innermost")
+    assert set(scanned(tmp_path)) == {"grouped", "inner", "innermost"}
+
+
+@pytest.mark.parametrize("folder", ["assets", "references", "scripts", "node_modules"])
+def test_a_template_among_the_files_of_a_skill_is_no_skill(tmp_path: Path, folder: str) -> None:
     put_skill(tmp_path, "outer")
-    put_skill(tmp_path / "outer" / "examples", "part-of-outer")
-    assert set(scanned(tmp_path)) == {"inner", "outer"}
+    put_skill(tmp_path / "outer" / folder, "template")
+    assert set(scanned(tmp_path)) == {"outer"}
+
+
+def test_a_skill_of_very_many_folders_hides_none_beside_it(tmp_path: Path) -> None:
+    put_skill(tmp_path, "a-large-one")
+    for number in range(MOST_FOLDERS + 1):
+        (tmp_path / "a-large-one" / "data" / str(number)).mkdir(parents=True)
+    put_skill(tmp_path / "group" / "of" / "skills", "small")
+    assert set(scanned(tmp_path)) == {"a-large-one", "small"}
+
+
+@pytest.mark.parametrize(
+    ("name", "scripts"),
+    [
+        ("c\u043ede-review", "Cyrillic and Latin"),
+        ("\u03bfffice", "Greek and Latin"),
+        ("p\u0430\u03c1er", "Cyrillic, Greek and Latin"),
+    ],
+)
+def test_a_name_that_mixes_scripts_has_a_warning_of_its_own(
+    tmp_path: Path, name: str, scripts: str
+) -> None:
+    skill = one_with(tmp_path, f"name: {name}\ndescription: d", name)
+    assert not skill.problem
+    assert [w for w in skill.warnings if f"mixes letters of {scripts}" in w]
+
+
+@pytest.mark.parametrize(
+    "name", ["\u043a\u043e\u0434", "\u6587-app", "caf\u00e9", "\u65e5\u306e-x"]
+)
+def test_a_name_in_one_script_or_in_those_written_together_has_none(
+    tmp_path: Path, name: str
+) -> None:
+    skill = one_with(tmp_path, f"name: {name}\ndescription: d", name)
+    assert not [w for w in skill.warnings if "mixes" in w]
 
 
 def test_the_search_goes_six_folders_deep_and_no_deeper(tmp_path: Path) -> None:

@@ -244,6 +244,29 @@ def test_undo_does_not_bring_back_the_draft_of_another_session(composer):
     assert composer.draft() == ""
 
 
+@pytest.mark.parametrize("second", ["se_2", "se_3"])
+def test_undo_in_an_empty_box_does_not_bring_back_what_another_session_sent(
+    composer, qtbot, second
+):
+    composer.set_text("secret of the first")
+    qtbot.keyClick(box(composer), Qt.Key.Key_Return)
+    assert composer.draft() == ""
+    follow(composer, opened(second))
+    qtbot.keyClick(box(composer), Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert composer.draft() == ""
+    follow(composer, opened())
+    qtbot.keyClick(box(composer), Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClick(box(composer), Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert composer.draft() == ""
+
+
+def test_undo_in_the_same_session_brings_back_what_was_sent(composer, qtbot):
+    composer.set_text("not yet")
+    qtbot.keyClick(box(composer), Qt.Key.Key_Return)
+    qtbot.keyClick(box(composer), Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert composer.draft() == "not yet"
+
+
 def test_streamed_text_costs_the_composer_nothing(composer):
     follow(composer, TurnStarted(AGENT))
     box(composer).clearFocus()  # its caret blinks

@@ -1,14 +1,17 @@
 """Whether commands are sandboxed, beside the mode."""
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QTextBrowser, QWidget
 
 from desktop_agent.core.events import MachineSandboxChanged, SandboxChanged
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.sandbox_button import SandboxButton
+from desktop_agent.paths import resource
 from tests.helpers.events import opened
 from tests.helpers.panels import follow
 
@@ -65,6 +68,34 @@ def test_where_none_holds_the_reason_and_the_remedy_are_one_click_away(composer,
     assert QGuiApplication.clipboard().text() == "install bubblewrap"
     qtbot.keyClick(shown, Qt.Key.Key_Escape)
     assert shown.isHidden()
+
+
+def test_after_a_remedy_it_is_checked_again_from_where_it_was_read(composer, qtbot):
+    follow(composer, SandboxChanged(MISSING))
+    qtbot.mouseClick(button(composer), Qt.MouseButton.LeftButton)
+    again = popover(composer).findChild(QPushButton, "checkSandboxAgain")
+    with qtbot.waitSignal(composer.sandbox_check_requested):
+        qtbot.mouseClick(again, Qt.MouseButton.LeftButton)
+
+
+@pytest.mark.parametrize("state", [MISSING, HOLDS])
+def test_learn_more_opens_the_chapter_of_the_readme(composer, qtbot, state):
+    follow(composer, SandboxChanged(state))
+    qtbot.mouseClick(button(composer), Qt.MouseButton.LeftButton)
+    more = popover(composer).findChild(QPushButton, "learnSandbox")
+    qtbot.mouseClick(more, Qt.MouseButton.LeftButton)
+    dialog = composer.window().findChild(QDialog, "helpDialog")
+    assert dialog.windowTitle() == "What it may do"
+    text = dialog.findChild(QTextBrowser, "helpText")
+    assert "a sandbox: they can read the system" in " ".join(text.toPlainText().split())
+    qtbot.keyClick(text, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+
+
+def test_the_chapter_says_what_the_readme_says():
+    chapter = resource("help/sandbox.md").read_text("utf-8")
+    readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
+    assert f"\n{chapter}\n## " in readme
 
 
 def test_it_follows_later_checks_and_other_sessions(composer):

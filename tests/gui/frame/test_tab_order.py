@@ -1,7 +1,5 @@
 """Tab and F6 reach every part of the window, in the order that one sees."""
 
-import argparse
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -31,26 +29,6 @@ def press(qtbot, window, key):
     return QApplication.focusWidget()
 
 
-@pytest.fixture
-def stage(qapp, qtbot, run_on_window, tmp_path):
-    """Play with the gallery's window, which is fed by hand."""
-
-    def play(step):
-        given = argparse.Namespace(theme="light", width=1440, text=100, folder=tmp_path, only=[])
-
-        async def run():
-            shown = gallery.Gallery(qapp, given)
-            try:
-                await step(shown)
-            finally:
-                shown.window.quit_now()
-                shown.window.deleteLater()
-
-        run_on_window(run())
-
-    return play
-
-
 def walked(qtbot, window, key):
     """Return what a key goes through, from the message box until it is there again."""
     home = part(window, "composerText")
@@ -75,7 +53,7 @@ def team_that_asks(shown):
 
 
 def test_f6_reaches_tasks_subagents_and_what_waits_for_the_user(stage, qtbot):
-    async def step(shown):
+    async def step(shown, _window):
         team_that_asks(shown)
         await gallery.pause(0)
         found = names(walked(qtbot, shown.window, Qt.Key.Key_F6))
@@ -87,7 +65,7 @@ def test_f6_reaches_tasks_subagents_and_what_waits_for_the_user(stage, qtbot):
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
 def test_tab_leaves_no_part_of_the_window_out(stage, qtbot, key):
-    async def step(shown):
+    async def step(shown, _window):
         for opened in (story.empty(), story.working(), story.team()):
             shown.show(opened)
             await gallery.pause(0)
@@ -99,7 +77,7 @@ def test_tab_leaves_no_part_of_the_window_out(stage, qtbot, key):
 
 
 def test_tab_goes_down_the_sidebar_and_then_along_the_header(stage, qtbot):
-    async def step(shown):
+    async def step(shown, _window):
         shown.show(story.empty())
         await gallery.pause(0)
         found = names(walked(qtbot, shown.window, Qt.Key.Key_Tab))
@@ -114,7 +92,7 @@ def test_tab_goes_down_the_sidebar_and_then_along_the_header(stage, qtbot):
 
 
 def test_tab_goes_along_a_header_as_it_is_read_in_every_part(stage, qtbot):
-    async def step(shown):
+    async def step(shown, _window):
         team_that_asks(shown)
         await gallery.pause(0)
         found = walked(qtbot, shown.window, Qt.Key.Key_Tab)

@@ -75,11 +75,11 @@ def button(card, name):
     ],
 )
 def test_a_tool_card_shows_and_speaks_its_state(view, outcome, state, said):
-    one = call(1, "read", path="src/a.py")
+    one = call(1, "write", path="src/a.py")
     open_page(view, opened(begins(), says(1, "", one), runs(one), gives(one, outcome=outcome)))
     header = last_card(view).header
     assert header.state == state
-    assert header.accessibleName().startswith(f"Read src/a.py, {said}")
+    assert header.accessibleName().startswith(f"Write src/a.py, {said}")
 
 
 def test_a_failed_call_shows_the_first_line_of_its_error_at_once(view):
@@ -102,7 +102,8 @@ def test_a_search_shows_what_and_how_much(view):
     one = call(1, "grep", pattern="retry", path="src")
     shown = FilesDisplay(("a",), "6 matches")
     open_page(view, opened(says(1, "", one), runs(one), gives(one, display=shown)))
-    header = last_card(view).header
+    assert view.show_call("call_1")
+    header = view.cards.cards["call_1"].header
     assert (header.verb, header.target, header.meta) == ("Search", "“retry”", "6 matches  0.5 s")
 
 
@@ -177,7 +178,8 @@ def test_the_patch_can_be_copied_and_the_file_opened(view, qtbot):
 
 
 def test_space_unfolds_a_card(view, qtbot):
-    open_page(view, opened(*reads(1)))
+    one = call(1)
+    open_page(view, opened(says(1, "", one), runs(one), gives(one)))
     card = last_card(view)
     card.header.setFocus()
     qtbot.keyClick(card.header, Qt.Key.Key_Space)
@@ -327,7 +329,7 @@ def test_a_question_shows_no_backticks(view, question):
 
 @pytest.mark.parametrize(
     ("action", "label"),
-    [("retry", "Retry"), ("continue", "Continue")],
+    [("retry", "Try again"), ("continue", "Continue")],
 )
 def test_a_failure_that_can_go_on_goes_on(view, qtbot, action, label):
     fault = Fault("server", "The provider failed: 500.", action, "HTTP 500\nbody")
@@ -530,8 +532,29 @@ def test_a_running_tool_is_stopped_from_its_card_by_mouse_and_by_keys(view, qtbo
 def test_what_agents_say_to_each_other_reads_as_words_not_as_ids(view, name, arguments, said):
     one = call(1, name, **arguments)
     open_page(view, opened(begins(), says(1, "", one), runs(one), gives(one), ends()))
-    assert view.cards.cards["call_1"].accessibleName().startswith(said)
-    assert "sa_1" not in view.cards.cards["call_1"].accessibleName()
+    line = view.cards.cards["activity/call_1"]
+    assert line.accessibleName().startswith(said)
+    assert "sa_1" not in line.accessibleName()
+
+
+def test_a_line_of_activity_counts_what_was_done(view):
+    calls = [call(1, "read", path="a"), call(2, "read", path="b"), call(3, "grep", pattern="x")]
+    done = [event for one in calls for event in (says(one.id, "", one), runs(one), gives(one))]
+    open_page(view, opened(begins(), *done, ends()))
+    assert last_card(view).accessibleName() == "Read 2 files, searched 1 ×"
+
+
+def test_a_line_of_activity_opens_to_its_cards_and_closes_again(view, qtbot):
+    open_page(view, opened(begins(), *reads(1), *reads(2), says(9, "Done"), ends()))
+    line = view.cards.cards["activity/call_1"]
+    line.header.setFocus()
+    top = line.y()
+    qtbot.keyClick(line.header, Qt.Key.Key_Space)
+    assert [view.page.index_of(key) for key in ("activity/call_1", "call_1", "call_2")] == [0, 1, 2]
+    assert line.y() == top
+    assert line.header.hasFocus()
+    qtbot.keyClick(line.header, Qt.Key.Key_Space)
+    assert view.page.index_of("call_1") == -1
 
 
 # -- a question by keys alone ------------------------------------------------------------------

@@ -30,7 +30,7 @@ from desktop_agent.gui.transcript.state.items import (
     UserItem,
     is_open,
 )
-from desktop_agent.gui.transcript.state.rows import ToolGroup, build_rows
+from desktop_agent.gui.transcript.state.rows import ActivityRow, build_rows
 from desktop_agent.gui.transcript.state.transcript import LIVE_OUTPUT_LIMIT, Transcript
 from tests.gui.transcript.story import (
     AGENT,
@@ -229,14 +229,41 @@ def test_the_working_sign_shows_only_when_nothing_else_does():
     assert not transcript.is_silent
 
 
-def test_three_reads_in_a_row_fold_once_something_follows():
+def test_what_goes_as_expected_is_one_line_from_its_first_call_on():
     events = [event for number in range(3) for event in reads(number)]
-    transcript = folded(begins(), *events)
-    assert len(build_rows(transcript.items, frozenset())) == 3
-    transcript.apply(says(9, "Done"))
+    transcript = folded(begins(), *events[:3])
+    (first,) = build_rows(transcript.items, frozenset())
+    for event in events[3:]:
+        transcript.apply(event)
+        (line,) = build_rows(transcript.items, frozenset())
+        assert isinstance(line, ActivityRow)
+        assert line.key == first.key
+    assert len(line.items) == 3
+
+
+def test_an_activity_that_is_opened_is_followed_by_its_calls():
+    transcript = folded(begins(), *reads(1), *reads(2), says(9, "Done"))
+    line, *_ = build_rows(transcript.items, frozenset())
+    rows = build_rows(transcript.items, frozenset(), {line.key: True})
+    assert [row.key for row in rows[1:3]] == ["call_1", "call_2"]
+
+
+def test_a_failed_call_stands_on_its_own_between_two_lines():
+    failed = call(2, "read", path="gone.py")
+    trouble = [says(5, "", failed), runs(failed), gives(failed, "no file", "failed")]
+    transcript = folded(begins(), *reads(1), *trouble, *reads(3))
     rows = build_rows(transcript.items, frozenset())
-    assert isinstance(rows[0], ToolGroup)
-    assert len(rows[0].items) == 3
+    assert [type(row) for row in rows] == [ActivityRow, ToolItem, ActivityRow]
+
+
+def test_task_updates_join_the_line_beside_them_and_other_kinds_have_their_own():
+    def does(number, name):
+        one = call(number, name, subject="x")
+        return [says(f"t{number}", "", one), runs(one), gives(one)]
+
+    events = [*does(1, "TaskUpdate"), *reads(2), *does(3, "TaskUpdate"), *does(4, "spawn")]
+    rows = build_rows(folded(begins(), *events).items, frozenset())
+    assert [len(row.items) for row in rows] == [3, 1]
 
 
 def test_events_of_other_agents_stay_out():

@@ -300,12 +300,13 @@ def test_no_clock_runs_behind_a_hidden_view(view, theme, clock):
     assert not is_ticking(view)
 
 
-def test_three_reads_become_one_line_when_the_work_goes_on(view):
-    open_page(view, opened(begins(), *reads(1, "a.py"), *reads(2, "b.py"), *reads(3, "c.py")))
-    assert len(view.page.rows) == 3
-    view.apply([says(9, "Now I know.")])
-    assert shown_keys(view) == ["group/call_1", "me_a9/0/text"]
-    assert view.cards.cards["group/call_1"].accessibleName() == "Read 3 files"
+def test_reads_in_a_row_are_one_line_and_no_row_moves_when_one_more_joins(view):
+    open_page(view, opened(begins(), *reads(1, "a.py"), status="running"))
+    line = view.page.rows[0]
+    view.apply([*reads(2, "b.py"), *reads(3, "c.py"), says(9, "Now I know.")])
+    assert shown_keys(view)[:2] == ["activity/call_1", "me_a9/0/text"]
+    assert view.page.rows[0] is line
+    assert view.cards.cards["activity/call_1"].accessibleName() == "Read 3 files"
 
 
 def test_another_look_keeps_the_text_and_the_place(view, theme, qtbot):
@@ -406,10 +407,10 @@ def test_a_command_with_a_flood_of_output_unfolds_to_a_bounded_card(view):
 def test_an_answer_between_tool_cards_lands_in_its_order(view):
     one, two = call(1, "read", path="a"), call(2, "read", path="b")
     open_page(view, opened(begins(), says(1, "before", one, two), needs(two), status="running"))
-    assert shown_keys(view) == ["me_a1/0/text", "call_1", "rq_1"]
+    assert shown_keys(view) == ["me_a1/0/text", "activity/call_1", "rq_1"]
     view.apply([ApprovalResolved("ag_1", "rq_1", AllowOnce()), runs(two)])
     view.apply([runs(one), gives(one, display=FilesDisplay(("a",), "1 line"))])
-    assert shown_keys(view) == ["me_a1/0/text", "call_1", "rq_1", "call_2"]
+    assert shown_keys(view) == ["me_a1/0/text", "activity/call_1", "rq_1", "activity/call_2"]
     text = view.browser.toPlainText()
     assert text.index("before") < text.index("Read a") < text.index("Allowed once")
 

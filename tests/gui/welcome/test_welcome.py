@@ -2,7 +2,15 @@
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import KeyInfo, ModelInfo, ServerInfo
@@ -124,8 +132,11 @@ def test_probing_again_doubles_no_card(welcome):
 
 def test_a_provider_that_offers_nothing_says_so_and_can_be_asked_again(qtbot, welcome):
     welcome.models.set_keys((KeyInfo("groq", "environment", "GROQ_API_KEY"),))
+    asked = []
+    welcome.findChild(ModelCard).opened.connect(lambda: asked.append(1))
     child(welcome, "useModel").click()
-    assert not child(welcome, "useModel").isEnabled()
+    child(welcome, "useModel").click()
+    assert len(asked) == 1
     welcome.models.set_models(())
     words = [one.text() for one in welcome.findChildren(QLabel) if one.isVisible()]
     assert "It offered no model just now." in words
@@ -288,6 +299,75 @@ def test_one_can_go_back_to_the_models(qtbot, welcome):
     with qtbot.waitSignal(welcome.probe_requested):
         child(welcome, "changeModel").click()
     assert not welcome.is_choosing_folder
+
+
+def focused(welcome):
+    QCoreApplication.processEvents()
+    now = QApplication.focusWidget()
+    return now.objectName() if now is not None else ""
+
+
+def enter(qtbot):
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+
+
+def test_the_first_run_goes_on_by_enter_from_a_key_to_its_model(qtbot, welcome):
+    welcome.set_progress("")
+    assert focused(welcome) == "keyField"
+    paste(qtbot, welcome, "sk-ant-api03-good")
+    assert focused(welcome) == "keyField"
+    welcome.models.key_form.set_result(None)
+    assert focused(welcome) == "useModel"
+    enter(qtbot)  # before its models are known
+    assert focused(welcome) == "useModel"
+    welcome.models.set_models((SONNET,))
+    assert focused(welcome) == "useModel"
+    with qtbot.waitSignal(welcome.models.model_chosen) as hit:
+        enter(qtbot)
+    assert hit.args == ["anthropic/sonnet", ""]
+
+
+@pytest.mark.parametrize("is_by_mouse", [False, True])
+def test_the_first_run_goes_on_by_enter_from_an_address_to_its_model(qtbot, welcome, is_by_mouse):
+    child(welcome, "showServer").setFocus()
+    enter(qtbot)
+    assert focused(welcome) == "serverAddress"
+    qtbot.keyClicks(QApplication.focusWidget(), "http://10.0.0.4:8000/v1")
+    if is_by_mouse:
+        qtbot.mouseClick(child(welcome, "testServer"), Qt.MouseButton.LeftButton)
+    else:
+        child(welcome, "testServer").setFocus()
+        enter(qtbot)
+    assert focused(welcome) == "serverAddress"
+    welcome.models.server_form.set_result(None)
+    assert focused(welcome) == "useModel"
+    welcome.models.set_models((TYPED,))
+    with qtbot.waitSignal(welcome.models.model_chosen):
+        enter(qtbot)
+
+
+def test_a_key_saved_untested_leads_to_its_model_as_well(qtbot, welcome):
+    paste(qtbot, welcome, "sk-ant-api03-x")
+    welcome.models.key_form.set_result(Fault("refused", "No route"))
+    assert focused(welcome) == "keyField"
+    child(welcome, "saveAnyway").setFocus()
+    enter(qtbot)
+    assert focused(welcome) == "useModel"
+
+
+def test_what_was_found_has_the_focus_when_one_goes_back_to_the_models(qtbot, welcome):
+    welcome.models.set_servers((ServerInfo("Ollama", BASE, (LOCAL,)),))
+    welcome.set_progress("qwen")
+    assert focused(welcome) == "chooseFolder"
+    child(welcome, "changeModel").setFocus()
+    enter(qtbot)
+    assert focused(welcome) == "useModel"
+
+
+def test_a_doubtful_folder_leaves_the_focus_on_the_careful_answer(qtbot, welcome, own_home):
+    welcome.set_progress("Sonnet")
+    welcome.folder.set_folder(str(own_home))
+    assert focused(welcome) == "chooseAnother"
 
 
 def test_every_control_of_the_page_has_a_name(welcome):

@@ -542,6 +542,16 @@ def test_ask_me_something_asks(toured: Play) -> None:
     assert "You answered:\n\n> list files" in toured.finish().text
 
 
+def test_the_tour_goes_on_to_the_undo_which_is_the_persons(garden: Path) -> None:
+    play = Play(garden)
+    play.say("Look around")
+    assert "undo the overview: *Undo these changes*" in play.finish().text
+    play.calls.clear()
+    play.say("Undo the overview!")
+    assert "press *Undo these changes*" in play.finish().text
+    assert not play.calls
+
+
 @pytest.mark.parametrize("text", ["Write me a poem", "run the tests", "", "fix the bug in x.py"])
 def test_what_it_can_not_do_is_answered_with_what_it_can(toured: Play, text: str) -> None:
     toured.say(text)

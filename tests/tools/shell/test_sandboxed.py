@@ -199,6 +199,39 @@ async def test_a_command_may_clean_up_before_it_is_ended(inside: Bench) -> None:
     assert (inside.root / "cleaned").exists()
 
 
+async def test_what_runs_by_itself_is_set_aside_when_a_command_leaves_it_unasked(
+    inside: Bench,
+) -> None:
+    inside.put("old/.envrc", "mine")
+    script = inside.put("make.py", _STARTERS)
+    result = await inside.run(shell, command=f"python3 {script.name}")
+    assert "[Exit code 0" in result.text
+    found = {str(path.relative_to(inside.root)) for path in inside.root.rglob("*")}
+    assert {".envrc", ".vscode/tasks.json", "sub/.exrc"} & found == set()
+    aside = {".envrc.set-aside", ".vscode/tasks.json.set-aside", "sub/.exrc.set-aside"}
+    assert aside | {"old/.envrc", ".vscode/settings.json", "sub/notes"} <= found
+    for name in (".envrc", ".vscode/tasks.json", "sub/.exrc"):
+        line = f"{inside.root / name} would run by itself when somebody opens the folder"
+        assert line in result.text
+    assert (await inside.run(shell, command="true")).text.count("set-aside") == 0
+
+
+_STARTERS = """
+import os
+for name in (".envrc", ".vscode/tasks.json", ".vscode/settings.json", "sub/.exrc", "sub/notes"):
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+    open(name, "w").write("x")
+"""
+
+
+async def test_what_a_command_names_was_asked_about_and_stays(inside: Bench) -> None:
+    preview = await inside.preview(shell, command="echo x > .envrc")
+    assert preview.protected == (".envrc",)
+    result = await inside.run(shell, command="echo x > .envrc")
+    assert "by itself" not in result.text
+    assert (inside.root / ".envrc").read_text() == "x\n"
+
+
 async def test_git_commits_but_runs_nothing_that_a_command_planted(inside: Bench) -> None:
     for name in ("AUTHOR", "COMMITTER"):
         inside.context = replace(

@@ -27,12 +27,16 @@ class ChoiceList(QListView):
         delete_pressed(QModelIndex): Del
         turned(QModelIndex, bool): Right and Left, which open and close a group
         left: the mouse left the list
+        typed(str): a character, where the list `passes_text` on instead of going by it
     """
+
+    passes_text = False
 
     chosen = Signal(QModelIndex)
     delete_pressed = Signal(QModelIndex)
     turned = Signal(QModelIndex, bool)
     left = Signal()
+    typed = Signal(str)
 
     def __init__(self, name: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -52,12 +56,29 @@ class ChoiceList(QListView):
         elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right) and index.isValid():
             is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
             self.turned.emit(index, (event.key() == Qt.Key.Key_Right) is not is_mirrored)
+        elif self.passes_text and _is_text(event):
+            self.typed.emit(event.text())
         else:
             super().keyPressEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self.left.emit()
+
+
+def _is_text(event: QKeyEvent) -> bool:
+    control = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.MetaModifier
+    text = event.text()
+    return text.isprintable() and bool(text.strip()) and not event.modifiers() & control
+
+
+class _NameField(QLineEdit):
+    """Enter ends in it: the list would take it for a choice."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
 
 
 class RenamingDelegate(QStyledItemDelegate):
@@ -82,7 +103,7 @@ class RenamingDelegate(QStyledItemDelegate):
         self._title_of = title_of
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        field = named(QLineEdit(parent), self.field_name, self._said_name)
+        field = named(_NameField(parent), self.field_name, self._said_name)
         field.setMaxLength(self.longest)
         return field
 

@@ -21,7 +21,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme, mono_font
-from desktop_agent.gui.kit.widgets import column
+from desktop_agent.gui.kit.widgets import EnterPresses, column
 from desktop_agent.gui.transcript.state.transcript import Transcript
 
 # A full red edge is louder than the sentence inside it.
@@ -55,12 +55,17 @@ class CardHost(QWidget):
     fault_action = Signal(str)
     open_path_requested = Signal(str)
     text_requested = Signal(str, str)  # title, text: shown in a window of its own
+    activity_toggled = Signal(str)  # the row of an activity opens or closes: `unfolded` says which
     more_requested = Signal()  # what is before the first row
     job_requested = Signal(str)  # the window of a command in the background
     row_wanted = Signal(str)  # key: scroll to it
     undo_requested = Signal(object)  # UndoScope
     redo_requested = Signal(object, bool)  # UndoScope, whether it was looked at when it was undone
     changes_requested = Signal()  # the page of all changes
+    edit_requested = Signal(str, object)  # text and skills for the composer
+    branch_requested = Signal(object)  # BranchDraft: the next message stands in its place
+    again_requested = Signal(str)  # id of a message that is to be said again, on a branch
+    branch_chosen = Signal(str, int)  # key of its row, the branch to switch to
     command_requested = Signal(str, str, str)  # agent ("" for the one shown), command, text
 
     def __init__(self, theme: Theme, clocks: Clocks, parent: QWidget | None) -> None:
@@ -77,6 +82,11 @@ class CardHost(QWidget):
     def ground(self) -> QWidget:
         """The parent of the cards."""
         return self
+
+    @property
+    def has_branches(self) -> bool:
+        """Whether this is a main agent's transcript: those of subagents have one branch."""
+        return self.session is not None and self.session.main_agent == self.transcript.agent_id
 
     def name_of(self, agent_id: str) -> str:
         """Return the name of an agent of the session; empty when it is not known."""
@@ -227,7 +237,7 @@ class AnswerLine(QLineEdit):
             event.accept()
 
 
-class CardHeader(QAbstractButton):
+class CardHeader(EnterPresses, QAbstractButton):
     """One line: icon, verb, target, what came of it, a state, and a chevron if it unfolds."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, flat: bool = False) -> None:
@@ -246,6 +256,8 @@ class CardHeader(QAbstractButton):
         self.reserved = 0
         # A sentence, not a path or a command.
         self.is_prose = False
+        # The chevron stands at the leading end, in place of an icon.
+        self.is_leading = False
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -281,23 +293,20 @@ class CardHeader(QAbstractButton):
         """Paint icon and verb; return where they end, counted from the leading edge."""
         at = 4 if self._flat else self._theme.space("m")
         size = self._theme.icon_px(16)
-        self._icon(painter, self.icon_name, "muted", at, size)
+        self._icon(painter, self._chevron if self.is_leading else self.icon_name, "muted", at, size)
         at += size + self._theme.space("s")
-        font = self._theme.font("ui", "medium" if self._flat else "semibold")
-        token = "muted" if self._flat else "fg"
+        weight = "regular" if self.is_leading else "medium"
+        font = self._theme.font("ui", weight if self._flat else "semibold")
+        token = "muted" if self._flat and not (self.is_leading and self.isChecked()) else "fg"
         return at + self._text(painter, self.verb, font, token, at, self.width() - at)
 
     def _paint_end(self, painter: QPainter) -> int:
         """Paint chevron, state and counts; return where they begin."""
         at = self.width() - (4 if self._flat else self._theme.space("m"))
-        if self.can_unfold:
+        if self.can_unfold and not self.is_leading:
             small = self._theme.icon_px(14)
             at -= small
-            name = "chevron-down" if self.isChecked() else "chevron-right"
-            is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-            if is_mirrored and not self.isChecked():
-                name = "chevron-left"
-            self._icon(painter, name, "subtle", at, small)
+            self._icon(painter, self._chevron, "subtle", at, small)
             at -= self._theme.space("s")
         if self.state:
             size = self._theme.icon_px(16)
@@ -305,6 +314,13 @@ class CardHeader(QAbstractButton):
             self._paint_state(painter, at, size)
             at -= self._theme.space("s")
         return self._paint_counts(painter, at - self.reserved)
+
+    @property
+    def _chevron(self) -> str:
+        if self.isChecked():
+            return "chevron-down"
+        is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        return "chevron-left" if is_mirrored else "chevron-right"
 
     def _paint_counts(self, painter: QPainter, at: int) -> int:
         if self.counts is None:

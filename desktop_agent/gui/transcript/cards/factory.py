@@ -11,7 +11,9 @@ from desktop_agent.gui.kit.safe_text import elapsed_text, plain_tip
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton
+from desktop_agent.gui.transcript.cards.activity_card import ActivityCard
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
+from desktop_agent.gui.transcript.cards.branch_card import BranchCard
 from desktop_agent.gui.transcript.cards.card import (
     AskCard,
     Card,
@@ -27,7 +29,7 @@ from desktop_agent.gui.transcript.cards.question_card import QuestionCard
 from desktop_agent.gui.transcript.cards.row_text import line_of, turn_text
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard, known_height
 from desktop_agent.gui.transcript.state import items
-from desktop_agent.gui.transcript.state.rows import EarlierRow, Row, ToolGroup, WorkingRow
+from desktop_agent.gui.transcript.state.rows import ActivityRow, EarlierRow, Row, WorkingRow
 
 translate = QCoreApplication.translate
 _ELAPSED_FROM_S = 3.0
@@ -43,14 +45,16 @@ class CardFactory:
     def known_height(self, row: Row) -> int | None:
         """Return the height of a row's card where it is known without making it."""
         match row:
-            case items.ToolItem() | ToolGroup():
+            case items.ToolItem():
                 return known_height(self._theme, row, self._host.unfolded)
             case items.ThinkingItem(key=key) | items.CompactionItem(key=key) if (
                 not self._host.unfolded.get(key)
             ):
                 return line_height(self._theme)
-            case items.RetryItem() | WorkingRow():
+            case items.RetryItem() | WorkingRow() | ActivityRow():
                 return line_height(self._theme)
+            case items.BranchItem():
+                return max(line_height(self._theme), self._theme.size("hit_min"))
             case items.AgentMessageItem(kind="report", key=key) if not self._host.unfolded.get(key):
                 return header_height(self._theme)
             case _:
@@ -61,10 +65,11 @@ class CardFactory:
         if line := line_of(row, host.name_of):
             return LineCard(self._theme, host.ground, line.icon, line.text, line.more)
         match row:
-            case items.ToolItem() | ToolGroup():
+            case items.ToolItem():
                 return ToolCard(host, row)
-            case items.ThinkingItem():
-                return ThinkingCard(host, row)
+            case items.ThinkingItem() | ActivityRow():
+                is_line = isinstance(row, ActivityRow)
+                return ActivityCard(host, row) if is_line else ThinkingCard(host, row)
             case items.AgentMessageItem(kind="report"):
                 return ReportCard(host, row)
             case items.BudgetItem():
@@ -84,8 +89,10 @@ class CardFactory:
     def update(self, card: Card, row: Row) -> bool:
         """Show the row's newest state in its card; False if it needs another card."""
         match card, row:
-            case ToolCard(), items.ToolItem() | ToolGroup():
+            case ToolCard(), items.ToolItem():
                 card.set_item(row)
+            case ActivityCard(), ActivityRow():
+                card.set_row(row)
             case ThinkingCard(), items.ThinkingItem():
                 card.set_item(row)
             case WorkingCard(), WorkingRow():
@@ -126,6 +133,8 @@ class CardFactory:
             return asking
         if isinstance(row, items.CompactionItem):
             return CompactionCard(host, row)
+        if isinstance(row, items.BranchItem):
+            return BranchCard(host, row)
         if isinstance(row, items.RetryItem):
             return RetryCard(self._theme, host.ground, row, host.clocks.wall())
         if not isinstance(row, EarlierRow):

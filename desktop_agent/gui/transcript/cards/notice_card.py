@@ -122,7 +122,7 @@ def _fault_card(host: CardHost, item: TurnItem) -> NoticeCard:
     card.say(with_marks(fault.message))
     if item.is_current:
         words = {
-            "retry": card.tr("Retry"),
+            "retry": card.tr("Try again"),
             "continue": card.tr("Continue"),
             "edit_key": card.tr("Edit key…"),
             "switch_model": card.tr("Switch model…"),
@@ -133,6 +133,9 @@ def _fault_card(host: CardHost, item: TurnItem) -> NoticeCard:
         if fault.action in {"retry", "continue"}:
             act = host.resume_requested.emit
         card.offer(words, "faultAction", icons.get(fault.action, "settings"), act)
+        if fault.action not in {"retry", "continue"}:
+            again = card.tr("Try again")
+            card.offer(again, "tryAgain", "refresh-cw", host.resume_requested.emit, ghost=True)
     if fault.details:
         card.offer_copy(f"{fault.message}\n\n{fault.details}")
     return card.finish()

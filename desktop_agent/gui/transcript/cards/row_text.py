@@ -17,12 +17,14 @@ from desktop_agent.gui.kit.text import (
     unmarked,
     with_plural,
 )
+from desktop_agent.gui.transcript.cards.activity_text import activity_text
 from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
+from desktop_agent.gui.transcript.cards.branch_text import branch_text
 from desktop_agent.gui.transcript.cards.changes_text import changes_text, undo_text
-from desktop_agent.gui.transcript.cards.tool_text import group_text, summary
+from desktop_agent.gui.transcript.cards.tool_text import summary
 from desktop_agent.gui.transcript.document.user_message import clock_text
 from desktop_agent.gui.transcript.state import items
-from desktop_agent.gui.transcript.state.rows import Row, ToolGroup
+from desktop_agent.gui.transcript.state.rows import ActivityRow, Row
 
 translate = QCoreApplication.translate
 
@@ -71,8 +73,8 @@ def row_text(row: Row, name_of: NameOf) -> str:
     match row:
         case items.ToolItem():
             return summary(row)
-        case ToolGroup():
-            return group_text(row.items[0].call.name, len(row.items))
+        case ActivityRow():
+            return activity_text(row)
         case items.TurnItem():
             return turn_text(row, name_of)
         case items.AgentMessageItem():
@@ -99,10 +101,10 @@ def _other_text(row: Row) -> str:
             return translate("Transcript", "Thoughts of the model")
         case items.FailureItem():
             return translate("Transcript", "Something in the app went wrong")
-        case items.ChangesItem():
-            return changes_text(row)
-        case items.UndoItem():
-            return undo_text(row)
+        case items.ChangesItem() | items.UndoItem():
+            return undo_text(row) if isinstance(row, items.UndoItem) else changes_text(row)
+        case items.BranchItem():
+            return branch_text(row)
         case _:
             return ""
 

@@ -1,4 +1,4 @@
-"""The card of one tool call, or of several that are grouped."""
+"""The card of one tool call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.tool_text import (
     diff_of,
     error_line,
-    group_text,
     is_undone,
     line_counts,
     output_of,
@@ -28,7 +27,6 @@ from desktop_agent.gui.transcript.cards.tool_text import (
     tool_text,
 )
 from desktop_agent.gui.transcript.state.items import FINAL_STATES, ToolItem
-from desktop_agent.gui.transcript.state.rows import ToolGroup
 
 _SHOWN_LINES = 200
 _UNFOLDED_DIFF_LINES = 14
@@ -49,7 +47,7 @@ class ToolCard(FoldCard):
 
     foot_margins = (6, 4)
 
-    def __init__(self, host: CardHost, item: ToolItem | ToolGroup) -> None:
+    def __init__(self, host: CardHost, item: ToolItem) -> None:
         super().__init__(host, item.key)
         self._item = item
         self._now = 0.0
@@ -62,15 +60,12 @@ class ToolCard(FoldCard):
 
     @property
     def is_live(self) -> bool:
-        return isinstance(self._item, ToolItem) and self._item.state == "running"
+        return self._item.state == "running"
 
-    def set_item(self, item: ToolItem | ToolGroup) -> None:
+    def set_item(self, item: ToolItem) -> None:
         self._item = item
-        if isinstance(item, ToolGroup):
-            self._show_group(item)
-        else:
-            self._show_call(item)
-        is_open = isinstance(item, ToolItem) and item.state not in FINAL_STATES
+        self._show_call(item)
+        is_open = item.state not in FINAL_STATES
         if isinstance(self._details, OutputView) and is_open:
             self._details.set_text(self._detail_text())
         elif self._details is not None:
@@ -81,8 +76,7 @@ class ToolCard(FoldCard):
 
     def tick(self, now: float) -> None:
         self._now = now
-        if isinstance(self._item, ToolItem):
-            self._show_elapsed(self._item)
+        self._show_elapsed(self._item)
         self.header.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -140,25 +134,12 @@ class ToolCard(FoldCard):
         has_time = item.started_at > 0 and seconds >= _ELAPSED_FROM_S
         self.header.meta = elapsed_text(seconds) if has_time else ""
 
-    def _show_group(self, group: ToolGroup) -> None:
-        first = group.items[0]
-        self.header.icon_name = tool_text(first.call).icon
-        self.header.verb = group_text(first.call.name, len(group.items))
-        names = [tool_text(item.call).target for item in group.items]
-        self.header.target = ", ".join(name.rsplit("/", 1)[-1] for name in names)
-        self.header.state = "ok"
-        self.set_name(self.header.verb)
-        self.header.update()
-
     def set_name(self, name: str) -> None:
         super().set_name(name)
         self.header.setAccessibleDescription(self.tr("Press Space to show or hide the details"))
 
     def _detail_text(self) -> str:
         item = self._item
-        if isinstance(item, ToolGroup):
-            lines = (f"{tool_text(call.call).target}    {result_text(call)}" for call in item.items)
-            return "\n".join(lines)
         if item.call.name == "shell":
             command = item.call.arguments.get("command", "")
             return f"$ {command}\n{output_of(item)}"
@@ -166,17 +147,16 @@ class ToolCard(FoldCard):
 
     def make_details(self) -> tuple[OutputView | DiffView, list[QWidget]]:
         item = self._item
-        diff = diff_of(item) if isinstance(item, ToolItem) else None
+        diff = diff_of(item)
         if diff is not None:
             details, buttons = DiffView(self._theme, diff, self), list[QWidget]()
             buttons.append(self._copy_button(self.tr("Copy patch"), diff.patch))
         else:
             details, buttons = self._make_output()
-        if isinstance(item, ToolItem) and (path := tool_text(item.call).path):
+        if path := tool_text(item.call).path:
             buttons.append(self._open_button(self.tr("Open file"), "external-link", path))
-        if isinstance(item, ToolItem):
-            scope = scope_of_call(self.host, item)
-            buttons += undo_buttons(self.host, item.changes, scope, self, is_short=True)
+        scope = scope_of_call(self.host, item)
+        buttons += undo_buttons(self.host, item.changes, scope, self, is_short=True)
         return details, buttons
 
     def _make_output(self) -> tuple[OutputView, list[QWidget]]:
@@ -184,7 +164,7 @@ class ToolCard(FoldCard):
         lines = text.split("\n")
         view = OutputView(self._theme, self.tr("Output"), self)
         item = self._item
-        is_over = isinstance(item, ToolGroup) or item.state in FINAL_STATES
+        is_over = item.state in FINAL_STATES
         buttons: list[QWidget] = [self._copy_button(self.tr("Copy"), text)]
         if is_over and len(lines) > _SHOWN_LINES:
             view.set_text("\n".join(lines[:_SHOWN_LINES]))
@@ -195,7 +175,7 @@ class ToolCard(FoldCard):
             buttons.append(more)
         else:
             view.set_text(text)
-        result = item.result if isinstance(item, ToolItem) else None
+        result = item.result
         display = result.display if result is not None else None
         if isinstance(display, OutputDisplay) and display.file:
             words = self.tr("Open whole output")
@@ -275,17 +255,17 @@ class StopButton(IconButton):
         self.follow()
 
 
-def is_unfolded(item: ToolItem | ToolGroup, unfolded: dict[str, bool]) -> bool:
+def is_unfolded(item: ToolItem, unfolded: dict[str, bool]) -> bool:
     """Whether the card shows its details: a short change does unasked."""
-    diff = diff_of(item) if isinstance(item, ToolItem) and item.state == "ok" else None
+    diff = diff_of(item) if item.state == "ok" else None
     return unfolded.get(item.key, diff is not None and _count(diff) <= _UNFOLDED_DIFF_LINES)
 
 
-def known_height(theme: Theme, item: ToolItem | ToolGroup, unfolded: dict[str, bool]) -> int | None:
+def known_height(theme: Theme, item: ToolItem, unfolded: dict[str, bool]) -> int | None:
     """Return the card's height without making it, where that is known."""
     if not is_unfolded(item, unfolded):
         return header_height(theme)
-    diff = diff_of(item) if isinstance(item, ToolItem) else None
+    diff = diff_of(item)
     if diff is None:
         return None
     footer = theme.size("control") + theme.space("s")

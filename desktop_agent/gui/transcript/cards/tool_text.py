@@ -184,17 +184,6 @@ def summary(item: ToolItem) -> str:
     return ", ".join(said)
 
 
-def group_text(name: str, count: int) -> str:
-    """Return the words for calls that are grouped."""
-    words = {
-        "read": translate("Transcript", "Read {count} files"),
-        "glob": translate("Transcript", "Looked for files {count} times"),
-        "grep": translate("Transcript", "Searched {count} times"),
-        "web_fetch": translate("Transcript", "Fetched {count} pages"),
-    }
-    return words[name].format(count=count)
-
-
 def _target(call: ToolCall) -> str:
     order = ("pattern", *_TARGETS) if call.name in {"grep", "glob"} else _TARGETS
     for name in order:

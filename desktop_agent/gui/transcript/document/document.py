@@ -16,7 +16,7 @@ from desktop_agent.gui.transcript.document.markdown_writer import MarkdownWriter
 from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.document.user_message import text_width, write_user_text
 from desktop_agent.gui.transcript.state.items import AnswerItem, ToolItem, UserItem
-from desktop_agent.gui.transcript.state.rows import Row, ToolGroup
+from desktop_agent.gui.transcript.state.rows import ActivityRow, Row
 
 BUBBLE_INDENT = 96
 _BUBBLE_PADDING = 12
@@ -265,7 +265,7 @@ class TranscriptDocument:
             )
         if isinstance(row, AnswerItem):
             return self.styles.frame("answer", top=10, bottom=2)
-        gap = 2 if isinstance(row, ToolItem | ToolGroup) else 6
+        gap = 2 if isinstance(row, ToolItem | ActivityRow) else 6
         return self.styles.frame("card", top=gap, bottom=gap)
 
     def _shrink(self, cursor: QTextCursor) -> None:

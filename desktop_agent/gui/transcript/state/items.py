@@ -58,6 +58,11 @@ class UserItem:
     problems: tuple[tuple[str, str], ...] = ()
 
     @property
+    def message_id(self) -> MessageId:
+        """The message that it shows, or a part of."""
+        return MessageId(self.key.partition("/")[0])
+
+    @property
     def is_from_user(self) -> bool:
         """Whether the user wrote it: reports and notes of edits come from the app."""
         return self.speaker == "user"
@@ -245,6 +250,16 @@ class CompactionItem:
     is_cleared: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class BranchItem:
+    """Under a message of the user's: other branches begin in its place. As in a BranchPoint."""
+
+    key: str
+    message_id: MessageId
+    place: int
+    heads: tuple[int, ...]
+
+
 Item = (
     UserItem
     | AnswerItem
@@ -260,6 +275,7 @@ Item = (
     | AgentMessageItem
     | BudgetItem
     | CompactionItem
+    | BranchItem
 )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from types import MappingProxyType
 
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
@@ -15,20 +15,44 @@ from desktop_agent.gui.transcript.state.items import (
     UserItem,
 )
 
-# Read-only calls are grouped: there are many, and each says little.
-GROUPED_TOOLS = frozenset({"read", "glob", "grep", "web_fetch"})
-_GROUP_FROM = 3
+# Calls that go as expected share a quiet line with their neighbours of one kind. Those of "any"
+# kind join whichever line there is: the panel beside the transcript shows what they do.
+ACTIVITIES: dict[str, str] = {
+    "read": "look",
+    "glob": "look",
+    "grep": "look",
+    "skill": "look",
+    "TaskCreate": "tasks",
+    "TaskUpdate": "any",
+    "TaskGet": "any",
+    "TaskList": "any",
+    "spawn": "team",
+    "wait": "team",
+    "probe": "team",
+    "steer": "team",
+    "stop": "team",
+    "agent_result": "team",
+    "answer_child": "team",
+}
+_FETCHES = {"web_fetch": "look"}
 NOTABLE_TURN_S = 30.0
 WORKING_KEY = "working"
 EARLIER_KEY = "earlier"
+_NOTHING: Mapping[str, bool] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class ToolGroup:
-    """Calls of one kind that went well, one after the other."""
+class ActivityRow:
+    """What went as expected, in one line; when it `is_open`, its items follow as rows."""
 
     key: str
-    items: tuple[ToolItem, ...]
+    items: tuple[ToolItem | ThinkingItem, ...]
+    is_open: bool = False
+
+    @property
+    def calls(self) -> tuple[ToolItem, ...]:
+        """The tool calls, without what was thought between them."""
+        return tuple(item for item in self.items if isinstance(item, ToolItem))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +70,7 @@ class EarlierRow:
     key: str = EARLIER_KEY
 
 
-Row = Item | ToolGroup | WorkingRow | EarlierRow
+Row = Item | ActivityRow | WorkingRow | EarlierRow
 
 
 def is_text(row: Row) -> bool:
@@ -54,27 +78,56 @@ def is_text(row: Row) -> bool:
     return isinstance(row, UserItem | AnswerItem)
 
 
-def build_rows(items: Iterable[Item], asked_calls: frozenset[str]) -> list[Row]:
-    """Return the rows, oldest first."""
-    shown = [item for item in items if not _is_hidden(item, asked_calls)]
+def build_rows(
+    items: Iterable[Item], asked_calls: frozenset[str], unfolded: Mapping[str, bool] = _NOTHING
+) -> list[Row]:
+    """Return the rows, oldest first; `unfolded` tells by key which activities are open."""
     rows: list[Row] = []
-    at = 0
-    for kind, run in groupby(shown, key=_group_kind):
-        calls = list(run)
-        at += len(calls)
-        # The newest calls stay apart: rows don't collapse under the pointer while work goes on.
-        if kind and len(calls) >= _GROUP_FROM and at < len(shown):
-            tools = tuple(call for call in calls if isinstance(call, ToolItem))
-            rows.append(ToolGroup(f"group/{tools[0].key}", tools))
+    joined: list[ToolItem | ThinkingItem] = []
+    kind = ""
+    for item in items:
+        if _is_hidden(item, asked_calls):
+            continue
+        own = _activity(item, is_joining=bool(joined))
+        if joined and own not in (kind, "any") and (kind != "any" or not own):
+            rows += _activity_rows(joined, unfolded)
+            joined = []
+        if own and isinstance(item, ToolItem | ThinkingItem):
+            kind = own if not joined or own != "any" else kind
+            joined.append(item)
         else:
-            rows.extend(calls)
-    return rows
+            rows.append(item)
+    return rows + _activity_rows(joined, unfolded)
 
 
-def _group_kind(item: Item) -> str:
-    if isinstance(item, ToolItem) and item.state == "ok" and item.call.name in GROUPED_TOOLS:
-        return item.call.name
-    return ""
+def activity_key(call_key: str) -> str:
+    """Return the key of the activity that begins with this call, the same for its life."""
+    return f"activity/{call_key}"
+
+
+def _activity_rows(
+    joined: Sequence[ToolItem | ThinkingItem], unfolded: Mapping[str, bool]
+) -> list[Row]:
+    if not joined:
+        return []
+    key = activity_key(joined[0].key)
+    is_open = unfolded.get(key, False)
+    line = ActivityRow(key, tuple(joined), is_open)
+    return [line, *joined] if is_open else [line]
+
+
+def _activity(item: Item, *, is_joining: bool) -> str:
+    """Return the kind of line the item goes into; empty for a row of its own."""
+    match item:
+        case ToolItem(state="ok", call=call):
+            return ACTIVITIES.get(call.name, "") or _FETCHES.get(call.name, "")
+        case ToolItem(state="queued" | "running", call=call):
+            # A fetch may take long, and can be stopped at its card.
+            return ACTIVITIES.get(call.name, "")
+        case ThinkingItem(is_live=False) if is_joining:
+            return "any"
+        case _:
+            return ""
 
 
 def _is_hidden(item: Item, asked_calls: frozenset[str]) -> bool:

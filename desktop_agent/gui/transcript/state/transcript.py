@@ -22,12 +22,16 @@ from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.kit.failure_log import attempt
 from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.state import items
+from desktop_agent.gui.transcript.state.branches import BranchPoints
 from desktop_agent.gui.transcript.state.changes import FileChanges
 from desktop_agent.gui.transcript.state.message_items import segment_key, segments, user_items
 
 _RETRY = "retry"
 # Refused because it is not possible now, which the bar above says: nothing failed.
-_BY_RULE = frozenset({"compact", "undo_compaction", "clear_context", "type_into_job", "stop_job"})
+_BY_RULE = frozenset(
+    {"compact", "undo_compaction", "clear_context", "type_into_job", "stop_job"}
+    | {"begin_branch", "switch_branch"}
+)
 LIVE_OUTPUT_LIMIT = 20_000
 
 
@@ -82,7 +86,7 @@ class Transcript:
         self._status: str = "idle"
         # The keys that the present event changed.
         self._changed: set[str] = set()
-        self._files = FileChanges(agent_id)
+        self._files, self._branches = FileChanges(agent_id), BranchPoints()
         self._clear()
         self._reducers: dict[type, Callable[[Any], None]] = {
             events.TurnStarted: self._on_turn_started,
@@ -105,6 +109,7 @@ class Transcript:
             events.ContextCompacted: self._on_compacted,
             events.CompactionUndone: self._on_undone,
             events.ContextCleared: self._on_cleared,
+            events.BranchStarted: self._on_branch_started,
             events.NoteDelivered: self._on_note,
             events.NoteReturned: self._on_note,
             events.FilesChanged: lambda event: self._take_files(event.changes, is_own=True),
@@ -131,6 +136,7 @@ class Transcript:
     def of_page(cls, page: AgentPage) -> Transcript:
         transcript = cls(page.agent_id)
         transcript._files.is_main = page.agent_id == page.info.main_agent
+        transcript._branches = BranchPoints(page.branches)
         transcript.agent_names = {agent.id: agent.name for agent in page.agents}
         for event in page.events:
             transcript.apply(event)
@@ -270,6 +276,10 @@ class Transcript:
         line = items.CompactionItem(f"cleared/{event.at}", is_current=False, is_cleared=True)
         self._put(*items.passed(self._open.values()), line)
 
+    def _on_branch_started(self, _: events.BranchStarted) -> None:
+        self._stand(is_running=False)
+        self._branches.begin()
+
     def _end_retry(self) -> None:
         if _RETRY in self._items:
             self._order.remove(_RETRY)
@@ -357,6 +367,7 @@ class Transcript:
         self._put(*items.passed(self._open.values()))
         if message.role == "user":
             said = [self._files.shown(one) for one in user_items(message, self._items.get)]
+            said += self._branches.under(message)
             self._files.begin_message(message.id)
             # A question that is known to wait already is open from the beginning.
             waiting = {

@@ -37,6 +37,7 @@ _BUBBLE_RADIUS = 12
 _CODE_RADIUS = 8
 # A line may be painted a little outside of its place.
 _MARGIN = 4
+STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
 class _QuietBar(QScrollBar):
@@ -57,6 +58,7 @@ class TranscriptBrowser(QTextBrowser):
     menu_requested = Signal(object, object)
     pointed = Signal(object)
     resized = Signal()
+    message_wanted = Signal(int)  # the user's message before (-1), or after (1), the present one
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -162,6 +164,10 @@ class TranscriptBrowser(QTextBrowser):
             Qt.Key.Key_Home: actions.SliderToMinimum,
             Qt.Key.Key_End: actions.SliderToMaximum,
         }.get(Qt.Key(event.key()))
+        if event.modifiers() & Qt.KeyboardModifier.AltModifier and event.key() in STEPS:
+            self.message_wanted.emit(STEPS[Qt.Key(event.key())])
+            event.accept()
+            return
         is_selecting = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         if action is not None and not is_selecting:
             self.verticalScrollBar().triggerAction(action)

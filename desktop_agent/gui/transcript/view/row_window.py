@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter
 
 from PySide6.QtCore import QObject, Signal
@@ -12,6 +13,7 @@ from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.highlighting import Coloring
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.state.rows import (
+    ActivityRow,
     EarlierRow,
     Row,
     WorkingRow,
@@ -47,8 +49,15 @@ class VisibleRows(QObject):
 
     filled = Signal()
 
-    def __init__(self, page: TranscriptDocument, cards: CardLayer, scrolling: Scrolling) -> None:
+    def __init__(
+        self,
+        page: TranscriptDocument,
+        cards: CardLayer,
+        scrolling: Scrolling,
+        unfolded: Mapping[str, bool],
+    ) -> None:
         super().__init__(scrolling)
+        self._unfolded = unfolded
         self._page = page
         self._cards = cards
         self._scrolling = scrolling
@@ -91,7 +100,7 @@ class VisibleRows(QObject):
         """Show the transcript as it is; returns whether a text is held back for a moment."""
         self.is_late = False
         old = self._rows
-        rows = build_rows(transcript.items, transcript.asked_calls)
+        rows = build_rows(transcript.items, transcript.asked_calls, self._unfolded)
         if is_working:
             rows.append(WorkingRow(is_paused=transcript.is_paused))
         self._first = self._first_of(old, rows)
@@ -151,6 +160,13 @@ class VisibleRows(QObject):
             if self._rows[index].key == key:
                 self._add_on_top(self._first - index)
                 return
+
+    def activity_of(self, key: str) -> ActivityRow | None:
+        """Return the line that an item is folded into, if it is."""
+        for row in reversed(self._rows):
+            if isinstance(row, ActivityRow) and any(item.key == key for item in row.items):
+                return None if row.is_open else row
+        return None
 
     @property
     def has_work(self) -> bool:

@@ -31,7 +31,13 @@ from desktop_agent.gui.transcript.state.transcript import Transcript
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 from desktop_agent.gui.transcript.view.card_layer import CardLayer
 from desktop_agent.gui.transcript.view.find import Finder
-from desktop_agent.gui.transcript.view.message_actions import HoverBar, copy_text, message_menu
+from desktop_agent.gui.transcript.view.message_actions import (
+    HoverBar,
+    MessageActions,
+    copy_text,
+    has_actions,
+    message_menu,
+)
 from desktop_agent.gui.transcript.view.row_window import VisibleRows
 from desktop_agent.gui.transcript.view.scroll_anchor import Scrolling
 from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open, show_text
@@ -47,7 +53,6 @@ _NARROW = 640
 class TranscriptView(CardHost):
     """Shows one agent's transcript."""
 
-    edit_requested = Signal(str, object)  # text and skills for the composer
     open_link_requested = Signal(str)  # the user agreed to open it
     earlier_requested = Signal()
     waiting_changed = Signal(int)  # open approvals
@@ -67,12 +72,15 @@ class TranscriptView(CardHost):
         )
         self.browser.set_page(self.page)
         self._scrolling = Scrolling(self.browser, self.page)
-        self._window = VisibleRows(self.page, self.cards, self._scrolling)
+        self._window = VisibleRows(self.page, self.cards, self._scrolling, self.unfolded)
         self._finder = Finder(self.browser, theme)
         self._jump = TextButton(theme, "", "arrow-down", self, name="jumpToLatest")
         self._jump.set_text(self.tr("Jump to latest"))
         self._jump.hide()
-        self._hover = HoverBar(theme, self.browser, self.page, self.edit_requested.emit)
+        self._actions = MessageActions(self)
+        self._hover = HoverBar(theme, self.browser, self.page, self._actions)
+        # The row at which another branch was chosen: the view stays there.
+        self._chosen = ""
         self._hold = single_timer(self, _HOLD_MS, self._show_held)
         self._placing = single_timer(self, 0, self._place)
         self._resize = single_timer(self, _RESIZE_MS, self._lay_out_again)
@@ -93,6 +101,14 @@ class TranscriptView(CardHost):
         self._scrolling.to_end()
         self._place()
         self._after_events()
+
+    def show_path(self, page: AgentPage) -> None:
+        """Show another branch of the session, from the place where it was chosen."""
+        chosen, self._chosen = self._chosen, ""
+        self._hover.hide()
+        self.open(page)
+        if chosen:
+            self._show_card(chosen)
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in a batch of events; the document changes once."""
@@ -131,8 +147,12 @@ class TranscriptView(CardHost):
 
     def show_call(self, call_id: str) -> bool:
         """Scroll to a tool call and give its card the focus; False when it is not loaded."""
-        is_call = isinstance(self.transcript.item(call_id), ToolItem)
-        return is_call and self._show_card(call_id)
+        if not isinstance(self.transcript.item(call_id), ToolItem):
+            return False
+        if (line := self._window.activity_of(call_id)) is not None:
+            self.unfolded[line.key] = True
+            self._sync()
+        return self._show_card(call_id)
 
     def find(self, text: str, backward: bool = False) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - QWidget.find is a static look-up by window id that nothing here uses
         """Go to the next place with this text; return how many there are."""
@@ -149,7 +169,7 @@ class TranscriptView(CardHost):
                 return
 
     def menu_at(self, at: QPoint) -> QMenu:
-        return message_menu(self.browser, at, self.edit_requested.emit)
+        return message_menu(self.browser, at, self._actions)
 
     def column(self) -> QRect:
         """Return where cards and text stand: left edge and width."""
@@ -194,6 +214,7 @@ class TranscriptView(CardHost):
         self.text_requested.connect(self._show_text)
         self.more_requested.connect(self._show_more)
         self.row_wanted.connect(self._show_card)
+        self.activity_toggled.connect(self._on_activity_toggled)
         self.cards.resized.connect(self._on_card_resized)
         self.cards.made.connect(self._place)
         self.cards.second.connect(self._on_second)
@@ -201,11 +222,25 @@ class TranscriptView(CardHost):
         self.browser.anchorClicked.connect(self._on_link)
         self.browser.menu_requested.connect(self._open_menu)
         self.browser.pointed.connect(self._hover.follow)
+        self.browser.message_wanted.connect(self._step_to_message)
+        self.branch_chosen.connect(self._on_branch_chosen)
         self._window.filled.connect(self._place)
         self._scrolling.moved.connect(self._on_scrolled)
         self._jump.clicked.connect(self._on_jump)
         self.browser.document().documentLayout().documentSizeChanged.connect(self._placing.start)
         self.theme.changed.connect(self._on_theme_changed)
+
+    def _on_branch_chosen(self, key: str, _: int) -> None:
+        self._chosen = key
+
+    def _step_to_message(self, step: int) -> None:
+        """Go to the user's message before, or after, the one in view, with what can be done."""
+        rows = [shown for shown in self.page.rows if has_actions(shown.row)]
+        shown = self._hover.next_to(rows, step)
+        if shown is not None:
+            self._scrolling.show(shown)
+            self._place()
+            self._hover.take_focus(shown)
 
     def _show_text(self, title: str, text: str) -> None:
         show_text(self.theme, title, text, self)
@@ -328,6 +363,13 @@ class TranscriptView(CardHost):
             if isinstance(card, ApprovalCard) and card.has_draft:
                 self._scrolling.show_foot(shown)
             self._place()
+
+    def _on_activity_toggled(self, key: str) -> None:
+        """Show or hide the cards of an activity; its line stays under the pointer."""
+        shown = self.page.rows[self.page.index_of(key)]
+        with self._scrolling.held_at(shown):
+            self._sync()
+        self._place()
 
     def _show_more(self) -> None:
         if not self._window.show_more():

@@ -1,0 +1,1 @@
+"""MCP servers: their file, their commands, and the process that speaks with them."""

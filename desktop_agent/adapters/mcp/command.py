@@ -1,0 +1,185 @@
+"""A server's command as a child process: what it writes is handed on, as fast as it is taken."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import IO
+
+from desktop_agent.core.mcp import McpError
+from desktop_agent.core.sandbox import Enclosure
+
+_CHUNK = 64 * 1024
+_LOG_LINES = 60
+_LOG_LINE = 500
+# A server ends when its input does; what does not is asked to, then made to.
+_GRACE_S = 2.0
+
+
+class ServerCommand:
+    """Starts at once; raises McpError when that is impossible. One event loop's own.
+
+    `wrote` takes what the command writes, b"" at the end of its output; the next piece is read
+    once it is done. `ended` hears of the exit code, once.
+    """
+
+    def __init__(
+        self,
+        words: tuple[str, ...],
+        directory: str,
+        environment: Mapping[str, str],
+        enclosure: Enclosure | None,
+        wrote: Callable[[bytes], Awaitable[None]],
+        ended: Callable[[int], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._wrote = wrote
+        self._ended = ended
+        self._lines: deque[str] = deque(maxlen=_LOG_LINES)
+        self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._exited = asyncio.Event()
+        self._enclosure = enclosure
+        self._process = _popen(words, directory, environment, enclosure)
+        works = (self._read_log, self._read_output, self._write, self._await_exit)
+        threads = [threading.Thread(target=work, name="mcp", daemon=True) for work in works]
+        self._log_thread = threads[0]
+        for thread in threads:
+            thread.start()
+
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        return self._process.pid
+
+    @property
+    def log(self) -> tuple[str, ...]:
+        """The last lines that it wrote to its error output."""
+        return tuple(self._lines)
+
+    def write(self, data: bytes) -> None:
+        """Give it something to read; in order, whenever it reads."""
+        self._to_write.put(data)
+
+    async def close(self) -> None:
+        """End it and all that it started."""
+        self._to_write.put(None)
+        for number in (None, "SIGTERM", "SIGKILL"):
+            if number is not None:
+                self._signal(number)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_GRACE_S):
+                    await self._exited.wait()
+                break
+        self._signal("SIGKILL")  # what it left in its group
+        if self._enclosure is not None:
+            enclosure, self._enclosure = self._enclosure, None
+            await enclosure.finished()
+
+    def _signal(self, name: str) -> None:
+        with contextlib.suppress(OSError):
+            if sys.platform == "win32":
+                self._process.kill()
+            else:
+                os.killpg(self._process.pid, getattr(signal, name))
+
+    # On threads of their own
+
+    def _read_output(self) -> None:
+        with (
+            _stream(self._process.stdout) as output,
+            contextlib.suppress(OSError, ValueError, RuntimeError),
+        ):
+            while chunk := os.read(output.fileno(), _CHUNK):
+                asyncio.run_coroutine_threadsafe(_done(self._wrote(chunk)), self._loop).result()
+        with contextlib.suppress(RuntimeError):
+            asyncio.run_coroutine_threadsafe(_done(self._wrote(b"")), self._loop)
+
+    def _read_log(self) -> None:
+        held = b""
+        with _stream(self._process.stderr) as log, contextlib.suppress(OSError, ValueError):
+            while chunk := os.read(log.fileno(), _CHUNK):
+                *lines, held = (held + chunk).split(b"\n")
+                held = held[-_LOG_LINE:]
+                self._lines.extend(map(_shown, lines[-_LOG_LINES:]))
+        if held:
+            self._lines.append(_shown(held))
+
+    def _write(self) -> None:
+        into = _stream(self._process.stdin)
+        with contextlib.suppress(OSError, ValueError):
+            while (data := self._to_write.get()) is not None:
+                into.write(data)
+        with contextlib.suppress(OSError):
+            into.close()
+
+    def _await_exit(self) -> None:
+        code = self._process.wait()
+        self._to_write.put(None)
+        # Its last words say why it ended; what it left running may hold the pipe.
+        self._log_thread.join(_GRACE_S)
+        # The loop is closed when the app is ending; nobody needs to know then.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._on_exit, code)
+
+    def _on_exit(self, code: int) -> None:
+        self._exited.set()
+        self._ended(code)
+
+
+async def _done(work: Awaitable[None]) -> None:
+    await work
+
+
+def _stream(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None
+    return stream
+
+
+def _shown(line: bytes) -> str:
+    return line[:_LOG_LINE].decode("utf-8", "replace").rstrip()
+
+
+def _popen(
+    words: tuple[str, ...],
+    directory: str,
+    environment: Mapping[str, str],
+    enclosure: Enclosure | None,
+) -> subprocess.Popen[bytes]:
+    more = enclosure.environment if enclosure is not None else {}
+    try:
+        return subprocess.Popen(
+            [*(enclosure.words if enclosure is not None else ()), *_program(words, environment)],
+            cwd="/" if enclosure is not None else directory,
+            env={**environment, **more},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=sys.platform != "win32",
+            pass_fds=enclosure.descriptors if enclosure is not None else (),
+        )
+    except (OSError, ValueError) as error:
+        raise McpError(f"“{words[0]}” could not be started: {error}.") from None
+    finally:
+        if enclosure is not None:
+            enclosure.close()
+
+
+def _program(words: tuple[str, ...], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the words as this system starts them: npx and its like are scripts on Windows."""
+    path = environment.get("PATH")
+    found = shutil.which(words[0], path=path)
+    if found is None and not os.path.isabs(words[0]):  # noqa: PTH117
+        raise McpError(f"The program “{words[0]}” was not found.")
+    if sys.platform == "win32" and found and found.lower().endswith((".cmd", ".bat")):
+        return ("cmd", "/c", *words)
+    return (found or words[0], *words[1:])

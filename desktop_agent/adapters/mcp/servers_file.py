@@ -1,0 +1,263 @@
+"""`mcp.json` beside the settings, the secrets in it, and how the tools were described."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from desktop_agent.adapters.files.private_file import damaged_name, write_private
+from desktop_agent.adapters.mcp import other_apps
+from desktop_agent.adapters.mcp.formats import entry_of, read_config, without_comments
+from desktop_agent.core.commands import KeyPlace
+from desktop_agent.core.keys.redaction import is_secret_name
+from desktop_agent.core.mcp import McpError, McpServer
+
+_log = logging.getLogger(__name__)
+
+MCP_FILE = "mcp.json"
+_TOOLS_FILE = "mcp-tools.json"
+_KEY = "mcpServers"
+_KEPT = "keyring:"
+_VARIABLE = re.compile(r"\$\{([^{}$]{1,200})\}")
+_HEADERS = frozenset({"authorization", "cookie", "x-api-key"})
+
+
+class SecretStore(Protocol):
+    """Where the secrets of servers are."""
+
+    def key_for(self, model_or_provider: str) -> str | None:
+        """Return a secret by its owner."""
+        ...
+
+    def set_key(self, provider: str, key: str, where: KeyPlace) -> KeyPlace:
+        """Keep a secret. Raises ValueError for what can't be one, OSError."""
+        ...
+
+    def delete_key(self, provider: str) -> None:
+        """Forget a secret."""
+        ...
+
+
+class _Tools(msgspec.Struct, frozen=True):
+    """The file of tools: digests by server and tool; switches of servers of folders."""
+
+    digests: dict[str, dict[str, str]] = {}
+
+
+class McpFile:
+    """The engine's McpMemory. What other apps wrote into the file and we don't know stays.
+
+    `more` are files that count for this run, whose servers nothing is kept about.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        secrets: Callable[[], SecretStore],
+        more: Sequence[Path] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._path = directory / MCP_FILE
+        self._tools_path = directory / _TOOLS_FILE
+        self._secrets = secrets
+        self._more = more
+        self._environment = os.environ if environment is None else environment
+        self._switched: dict[str, McpServer] = {}
+        self._known: _Tools | None = None
+
+    def servers(self) -> tuple[McpServer, ...]:
+        """Return the user's own servers, and those of this run; the latter win a name."""
+        found = {server.name: server for server in self._own()}
+        for path in self._more:
+            found.update({one.name: one for one in read_file(path, "run")})
+        return tuple(self._as_switched(one) for one in found.values())
+
+    def folder_servers(self, text: str) -> tuple[McpServer, ...]:
+        """Return the servers that a folder's `.mcp.json` holds. Raises McpError."""
+        return tuple(self._as_switched(one) for one in read_config(text, "folder"))
+
+    def read(self, text: str) -> tuple[McpServer, ...]:
+        """Return the servers in a configuration that the user gives. Raises McpError."""
+        return read_config(text, "mine")
+
+    def found(self) -> tuple[tuple[str, tuple[McpServer, ...]], ...]:
+        """Return the servers of other apps, by app."""
+        return other_apps.found()
+
+    def save(self, server: McpServer, replaces: str = "") -> McpServer:
+        """Keep a server, its secrets apart, and return it as it is kept. Raises McpError."""
+        env = {name: self._kept(server.name, name, value) for name, value in server.env.items()}
+        headers = {
+            name: self._kept(server.name, name, value, is_header=True)
+            for name, value in server.headers.items()
+        }
+        kept = msgspec.structs.replace(server, env=env, headers=headers, origin="mine")
+
+        def changed(servers: dict[str, Any]) -> None:
+            old = servers.pop(replaces, {}) if replaces else servers.get(kept.name, {})
+            rest = {key: value for key, value in old.items() if key not in _OURS}
+            servers[kept.name] = {**rest, **entry_of(kept)}
+
+        self._change(changed)
+        return kept
+
+    def remove(self, name: str) -> None:
+        """Forget a server and its secrets."""
+        for server in self._own():
+            if server.name == name:
+                for value in (*server.env.values(), *server.headers.values()):
+                    for found in _VARIABLE.findall(value):
+                        if found.startswith(_KEPT):
+                            self._secrets().delete_key(_owner(name, found.removeprefix(_KEPT)))
+        self._change(lambda servers: servers.pop(name, None))
+        self._save_tools(name, None)
+
+    def switch(self, server: McpServer) -> None:
+        """Keep whether it is on, and which tools are off; what is not the user's for this run."""
+        if server.origin != "mine":
+            self._switched[server.name] = server
+            return
+
+        def changed(servers: dict[str, Any]) -> None:
+            entry = servers.get(server.name)
+            if isinstance(entry, dict):
+                now = entry_of(server)
+                for key in ("disabled", "disabledTools", "outsideSandbox"):
+                    cast("dict[str, Any]", entry).pop(key, None)
+                    if key in now:
+                        entry[key] = now[key]
+
+        self._change(changed)
+
+    def resolved(self, server: McpServer, root: str) -> McpServer:
+        """Return it with the variables in it replaced. Raises McpError that names one missing."""
+
+        def filled(text: str) -> str:
+            return _VARIABLE.sub(lambda found: self._value(server.name, found[1], root), text)
+
+        return msgspec.structs.replace(
+            server,
+            command=filled(server.command),
+            args=tuple(map(filled, server.args)),
+            env={name: filled(value) for name, value in server.env.items()},
+            cwd=filled(server.cwd),
+            url=filled(server.url),
+            headers={name: filled(value) for name, value in server.headers.items()},
+        )
+
+    def known_digests(self, server: str) -> Mapping[str, str]:
+        """Return the digests of a server's tools as they were last accepted, by tool."""
+        return self._tools().digests.get(server, {})
+
+    def accept(self, server: str, digests: Mapping[str, str]) -> None:
+        """Remember how tools are described. Raises OSError."""
+        self._save_tools(server, {**self.known_digests(server), **digests})
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _own(self) -> tuple[McpServer, ...]:
+        try:
+            return read_file(self._path, "mine") if self._path.exists() else ()
+        except McpError as error:
+            _log.warning("mcp.json was not read: %s", error)
+            return ()
+
+    def _as_switched(self, server: McpServer) -> McpServer:
+        known = self._switched.get(server.name)
+        if known is None or known.origin != server.origin:
+            return server
+        return msgspec.structs.replace(server, is_on=known.is_on, tools_off=known.tools_off)
+
+    def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
+        whole = self._whole()
+        servers = whole.get(_KEY)
+        if not isinstance(servers, dict):
+            servers = whole[_KEY] = {}
+        change(cast("dict[str, Any]", servers))
+        write_private(self._path, json.dumps(whole, indent=2, ensure_ascii=False).encode() + b"\n")
+
+    def _whole(self) -> dict[str, Any]:
+        try:
+            text = self._path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            return {}
+        try:
+            whole = json.loads(without_comments(text))
+        except (ValueError, RecursionError):
+            whole = None
+        if not isinstance(whole, dict):
+            kept = damaged_name(self._path)
+            self._path.replace(kept)
+            _log.error("mcp.json was damaged; it is kept as %s", kept)
+            return {}
+        return cast("dict[str, Any]", whole)
+
+    def _kept(self, server: str, name: str, value: str, *, is_header: bool = False) -> str:
+        """Return what stands in the file for a value: a secret is put where secrets are."""
+        is_secret = is_secret_name(name) or (is_header and name.lower() in _HEADERS)
+        if not is_secret or not value.strip() or "${" in value:
+            return value
+        scheme, blank, secret = value.strip().rpartition(" ")
+        try:
+            self._secrets().set_key(_owner(server, name), secret, "keyring")
+        except ValueError:
+            raise McpError(f"The value of {name} can't be kept: it has line breaks.") from None
+        return f"{scheme}{blank}${{{_KEPT}{name}}}"
+
+    def _value(self, server: str, variable: str, root: str) -> str:
+        if variable.startswith(_KEPT):
+            name = variable.removeprefix(_KEPT)
+            secret = self._secrets().key_for(_owner(server, name))
+            if secret is None:
+                raise McpError(f"The secret {name} is not known any more: enter it again.")
+            return secret
+        if variable in ("workspaceFolder", "CLAUDE_PROJECT_DIR"):
+            return root
+        name, has_default, default = variable.removeprefix("env:").partition(":-")
+        found = self._environment.get(name)
+        if found is None and not has_default:
+            raise McpError(f"The variable {name} is not set.")
+        return found if found is not None else default
+
+    def _tools(self) -> _Tools:
+        if self._known is None:
+            try:
+                self._known = msgspec.json.decode(self._tools_path.read_bytes(), type=_Tools)
+            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+                self._known = _Tools()
+        return self._known
+
+    def _save_tools(self, server: str, digests: Mapping[str, str] | None) -> None:
+        all_ = dict(self._tools().digests)
+        if digests is None:
+            all_.pop(server, None)
+        else:
+            all_[server] = dict(digests)
+        self._known = _Tools(all_)
+        write_private(self._tools_path, msgspec.json.encode(self._known))
+
+
+_OURS = frozenset({
+    "type", "transport", "command", "cmd", "args", "env", "envs", "env_keys", "cwd", "url",
+    "httpUrl", "uri", "serverUrl", "headers", "disabled", "enabled", "disabledTools",
+    "outsideSandbox",
+})  # fmt: skip
+
+
+def read_file(path: Path, origin: Any) -> tuple[McpServer, ...]:
+    """Return the servers in a file. Raises McpError."""
+    try:
+        return read_config(path.read_text(encoding="utf-8-sig"), origin)
+    except (OSError, UnicodeDecodeError) as error:
+        raise McpError(f"{path.name} can't be read: {error}.") from None
+
+
+def _owner(server: str, name: str) -> str:
+    return f"mcp.{server}.{name}".lower()

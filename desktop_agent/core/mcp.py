@@ -1,0 +1,101 @@
+"""Servers of the Model Context Protocol as values: what is configured, how it stands, what it has.
+
+What a server says of itself (names, descriptions, marks, errors) is untrusted text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from desktop_agent.core.messages import ImagePart, Value
+
+# `mine` stands in the user's file, `folder` in a folder's own, `run` on a command line.
+McpOrigin = Literal["mine", "folder", "run"]
+# `reads` is only what the server says; one that says nothing is `unknown`, and may do anything.
+McpMark = Literal["reads", "changes", "unknown"]
+# `idle` is on and starts with the next message.
+McpPhase = Literal["off", "idle", "waiting", "starting", "running", "failed"]
+
+LONGEST_NAME = 64
+_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class McpError(Exception):
+    """A server could not be started, reached or asked; the text is for a person."""
+
+
+class McpServer(Value, frozen=True):
+    """One configured server: a `command` that is started, or a `url`.
+
+    Values of `env` and `headers` may hold `${NAME}`, which is resolved at the start; `${keyring:…}`
+    stands for a secret that is kept elsewhere. `is_sse` is the older form of HTTP. `tools_off` are
+    switched off. `is_outside` tells that the user lets the command run outside the sandbox.
+    """
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    is_sse: bool = False
+    is_on: bool = True
+    tools_off: tuple[str, ...] = ()
+    is_outside: bool = False
+    origin: McpOrigin = "mine"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a command that is started here."""
+        return bool(self.command)
+
+
+class McpTool(Value, frozen=True):
+    """A tool as its server describes it, already bounded. `digest` is over the whole of it."""
+
+    name: str
+    description: str = ""
+    schema: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    mark: McpMark = "unknown"
+    digest: str = ""
+
+
+class McpState(Value, frozen=True):
+    """A server and how it stands. `problem` says why it failed or what it waits for.
+
+    `needs_consent`: no sandbox holds, and the user has not said that it may run without one.
+    `is_contained` tells that its command runs in the sandbox. `since` is when it began to run.
+    `changed` are the tools that are described otherwise than when they were last allowed.
+    """
+
+    server: McpServer
+    phase: McpPhase = "off"
+    problem: str = ""
+    tools: tuple[McpTool, ...] = ()
+    since: float = 0.0
+    needs_consent: bool = False
+    is_contained: bool = False
+    changed: tuple[str, ...] = ()
+
+
+class McpAnswer(Value, frozen=True):
+    """What a tool call gave; an error of the server's own is an answer too."""
+
+    text: str
+    images: tuple[ImagePart, ...] = ()
+    is_error: bool = False
+
+
+def clean_name(name: str) -> str:
+    """Return a server's name as it is kept: letters, digits and `_.-`, at most 64."""
+    return _UNFIT.sub("-", name.strip()).strip("-.")[:LONGEST_NAME] or "server"
+
+
+def hidden_values(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values with all but their variables hidden, for a person to look at."""
+    return {name: value if "${" in value else "•••" for name, value in values.items()}

@@ -1,0 +1,161 @@
+"""The engine's commands and queries about MCP servers."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from desktop_agent.core.events import Event
+from desktop_agent.core.mcp import McpError, McpServer, McpState
+from desktop_agent.core.network.questions import HostQuestion, HostVerdict
+from desktop_agent.core.settings import Settings
+from desktop_agent.engine.base.session import tell
+from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.permissions.checked_sandbox import Confinement
+from desktop_agent.engine.skills.registry import Skills
+
+if TYPE_CHECKING:
+    from desktop_agent.engine.mcp.servers import Servers, Surroundings
+
+
+class McpCommands(ABC):
+    """A part of the Engine. A `root` is a session's folder; empty stands for none.
+
+    Without `_mcp` there are no servers.
+    """
+
+    _mcp: Servers | None
+    _skills: Skills | None
+    _approvals: Approvals
+
+    @abstractmethod
+    def _current_settings(self) -> Settings:
+        """Return the user's settings, as they are now."""
+
+    @abstractmethod
+    def _check_thread(self) -> None:
+        """Raise when this is not the engine's thread."""
+
+    async def close_mcp(self) -> None:
+        """End all servers."""
+        if self._mcp is not None:
+            await self._mcp.close()
+
+    def list_mcp(self, root: str) -> None:
+        """Send out the servers of a folder as they stand; none is started."""
+        self._check_thread()
+        if self._mcp is not None:
+            self._mcp.list(root)
+
+    def watch_mcp(self, root: str) -> None:
+        """Send out the servers of a folder, and again whenever one changes; start them."""
+        self._check_thread()
+        if self._mcp is not None:
+            self._mcp.watch(root)
+
+    def save_mcp(self, root: str, server: McpServer, replaces: str = "") -> None:
+        """Keep one of the user's servers and start it; `replaces` names what it was before."""
+        self._change(root, "save_mcp", lambda mcp: mcp.memory.save(server, replaces))
+
+    def remove_mcp(self, root: str, name: str) -> None:
+        """End one of the user's servers, and forget it with its secrets."""
+        self._change(root, "remove_mcp", lambda mcp: mcp.memory.remove(name))
+
+    def switch_mcp(self, root: str, name: str, is_on: bool) -> None:
+        """Switch a server on or off."""
+        self._switch(root, name, lambda one: msgspec.structs.replace(one, is_on=is_on))
+
+    def switch_mcp_tool(self, root: str, name: str, tool: str, is_on: bool) -> None:
+        """Switch one tool of a server on or off, from the next step on."""
+
+        def switched(server: McpServer) -> McpServer:
+            others = tuple(one for one in server.tools_off if one != tool)
+            return msgspec.structs.replace(
+                server, tools_off=others if is_on else tuple(sorted((*others, tool)))
+            )
+
+        self._switch(root, name, switched)
+
+    def allow_mcp_outside(self, root: str, name: str) -> None:
+        """Let one of the user's servers run where no sandbox keeps it."""
+        self._switch(root, name, lambda one: msgspec.structs.replace(one, is_outside=True))
+
+    def restart_mcp(self, root: str, name: str) -> None:
+        """End a server and start it anew."""
+        self._check_thread()
+        if self._mcp is not None:
+            self._mcp.restart(root, name)
+
+    async def mcp_log(self, root: str, name: str) -> tuple[str, ...]:
+        """Return the last lines that a server wrote beside its messages."""
+        return self._mcp.log(root, name) if self._mcp is not None else ()
+
+    async def test_mcp(self, root: str, server: McpServer) -> McpState:
+        """Start a server apart from all others, and return how that went."""
+        if self._mcp is None:
+            return McpState(server, "failed", "There are no servers here.")
+        return await self._mcp.test(root, server)
+
+    async def import_mcp(self, text: str) -> tuple[McpServer, ...]:
+        """Return the servers in a configuration; nothing is kept or started. Raises McpError."""
+        return self._mcp.memory.read(text) if self._mcp is not None else ()
+
+    async def found_mcp(self) -> tuple[tuple[str, tuple[McpServer, ...]], ...]:
+        """Return the servers that other apps have, by app; nothing is kept or started."""
+        return await asyncio.to_thread(self._mcp.memory.found) if self._mcp is not None else ()
+
+    def _new_mcp(
+        self,
+        make: Callable[[Surroundings], Servers] | None,
+        confinement: Confinement,
+        emit: Callable[[Event], None],
+    ) -> Servers | None:
+        if make is None:
+            return None
+        from desktop_agent.engine.mcp.servers import Surroundings  # not where there are none
+
+        return make(
+            Surroundings(
+                confinement,
+                options=lambda: self._current_settings().sandbox,
+                rules=lambda: self._approvals.rules,
+                folder_config=self._folder_config,
+                emit=partial(tell, emit),
+            )
+        )
+
+    def _folder_config(self, root: str) -> tuple[str, bool]:
+        """Return a folder's own configuration of servers, and whether the user trusts it."""
+        found = self._skills.catalog(root) if self._skills is not None and root else None
+        return (found.mcp_config, found.is_mcp_trusted) if found is not None else ("", False)
+
+    def _mcp_verdict(self, question: HostQuestion) -> HostVerdict | None:
+        return self._mcp.host_verdict(question) if self._mcp is not None else None
+
+    async def _mcp_ready(self, root: str) -> None:
+        if self._mcp is not None:
+            if self._skills is not None:
+                await self._skills.ready(root)  # it knows of the folder's own servers
+            await self._mcp.ready(root)
+
+    def _switch(self, root: str, name: str, change: Callable[[McpServer], McpServer]) -> None:
+        def switch(mcp: Servers) -> None:
+            if (server := mcp.find(root, name)) is not None:
+                mcp.memory.switch(change(server))
+
+        self._change(root, "switch_mcp", switch)
+
+    def _change(self, root: str, command: str, change: Callable[[Servers], object]) -> None:
+        self._check_thread()
+        if self._mcp is None:
+            return
+        try:
+            change(self._mcp)
+        except (McpError, OSError) as error:
+            self._mcp.refuse(command, f"The server was not changed. {error}")
+        self._mcp.watch(root)

@@ -1,0 +1,177 @@
+"""One server in one folder: started, listed, started again after it ended by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.mcp import McpAnswer, McpError, McpPhase, McpServer, McpState, McpTool
+from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.mcp.ports import Launch, Listener, McpConnection, McpConnector
+
+_log = logging.getLogger(__name__)
+
+_LONGEST_PAUSE_S = 60.0
+# One that ran this long is taken to work: its next end is a first one again.
+_SOUND_S = 60.0
+# One that never worked is not tried for ever.
+_MOST_TRIES = 5
+
+PrepareLaunch = Callable[[McpServer], Awaitable[Launch]]
+
+
+class Instance:
+    """`prepare` returns how to start it, and raises McpError or ToolError. `changed` hears of it.
+
+    Its tools stay known while it is down: what agents are offered does not come and go.
+    """
+
+    def __init__(
+        self,
+        server: McpServer,
+        connector: McpConnector,
+        prepare: PrepareLaunch,
+        changed: Callable[[], None],
+    ) -> None:
+        self.server = server
+        self.tools: tuple[McpTool, ...] = ()
+        self.left_out = 0
+        self._connector = connector
+        self._prepare = prepare
+        self._changed = changed
+        self._phase: McpPhase = "starting"
+        self._problem = ""
+        self._since = 0.0
+        self._tries = 0
+        self._is_contained = False
+        self._connection: McpConnection | None = None
+        self._settled = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+        self._endings: set[asyncio.Task[None]] = set()
+
+    @property
+    def state(self) -> McpState:
+        """How it stands."""
+        return McpState(
+            self.server,
+            self._phase,
+            self._problem,
+            self.tools,
+            self._since,
+            is_contained=self._is_contained,
+        )
+
+    @property
+    def log(self) -> tuple[str, ...]:
+        """The last lines that its command wrote beside its messages."""
+        return self._connection.log if self._connection is not None else ()
+
+    def start(self) -> None:
+        """Start it now, in the background; one that runs goes on."""
+        if self._phase == "running" or (self._phase == "starting" and self._running is not None):
+            return
+        self._begin(0.0)
+
+    async def settled(self) -> None:
+        """Wait until it runs, or has failed for now."""
+        await self._settled.wait()
+
+    async def restart(self) -> None:
+        """End it and start it anew."""
+        await self.close()
+        self._tries = 0
+        self._begin(0.0)
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
+        """Call a tool; one that is down is started for it. Raises McpError."""
+        if self._phase != "running":
+            self.start()
+            await self.settled()
+        if self._connection is None or self._phase != "running":
+            raise McpError(f"The server “{self.server.name}” does not run. {self._problem}".strip())
+        return await self._connection.call(tool, arguments)
+
+    async def close(self) -> None:
+        """End it."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+            self._running = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+        if self._endings:
+            await asyncio.wait(self._endings)
+
+    def configure(self, server: McpServer) -> None:
+        """Take over switches; nothing is started anew for them."""
+        self.server = server
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _begin(self, pause_s: float) -> None:
+        if self._running is not None:
+            self._running.cancel()
+        if not pause_s:
+            self._show("starting", "")
+        self._settled.clear() if not pause_s else self._settled.set()
+        self._running = asyncio.get_running_loop().create_task(self._start(pause_s))
+
+    async def _start(self, pause_s: float) -> None:
+        if pause_s:
+            await asyncio.sleep(pause_s)
+            self._settled.clear()
+            self._show("starting", self._problem)
+        self._tries += 1
+        try:
+            launch = await self._prepare(self.server)
+            self._is_contained = launch.enclosure is not None
+            listener = Listener(self._on_listed, self._on_ended)
+            self._connection = await self._connector.connect(launch, listener)
+        except (McpError, ToolError, OSError) as error:
+            self._failed(str(error))
+        except Exception as error:  # noqa: BLE001 - one server's defect must not stop others
+            _log.exception("an MCP server could not be started")
+            self._failed(f"{type(error).__name__}: {error}")
+
+    def _on_listed(self, tools: tuple[McpTool, ...], left_out: int) -> None:
+        """It runs, or has other tools."""
+        self.tools, self.left_out = tools, left_out
+        if self._phase != "running":
+            self._since = time.time()
+        words = f"{left_out} of its tools are too large or too many, and left out."
+        self._show("running", words if left_out else "")
+        self._settled.set()
+
+    def _on_ended(self, why: str) -> None:
+        """It is over, without anybody having asked for that."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            ending = asyncio.get_running_loop().create_task(connection.close())
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+        if self._phase == "running" and time.time() - self._since > _SOUND_S:
+            self._tries = 0
+        self._failed(why)
+
+    def _failed(self, why: str) -> None:
+        self._show("failed", why)
+        self._settled.set()
+        self._running = None
+        if self.tools or self._tries < _MOST_TRIES:
+            self._begin(min(2.0 ** max(self._tries - 1, 0), _LONGEST_PAUSE_S))
+
+    def _show(self, phase: McpPhase, problem: str) -> None:
+        self._phase, self._problem = phase, problem
+        self._changed()
+
+
+def same_launch(first: McpServer, second: McpServer) -> bool:
+    """Whether two configurations start the same thing: switches apart."""
+    plain = [msgspec.structs.replace(one, is_on=True, tools_off=()) for one in (first, second)]
+    return plain[0] == plain[1]

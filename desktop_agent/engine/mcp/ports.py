@@ -1,0 +1,103 @@
+"""What the engine needs to use MCP servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from desktop_agent.core.mcp import McpAnswer, McpServer, McpTool
+from desktop_agent.core.sandbox import Enclosure
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A server with all variables resolved, and where its command starts, in what."""
+
+    server: McpServer
+    directory: str
+    enclosure: Enclosure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Hears of one connection: `listed` the tools and how many were left out, `ended` once why."""
+
+    listed: Callable[[tuple[McpTool, ...], int], None]
+    ended: Callable[[str], None]
+
+
+class McpConnection(Protocol):
+    """A server that was started or reached. Nothing is heard of it after `close`."""
+
+    @property
+    def log(self) -> tuple[str, ...]:
+        """The last lines that its command wrote beside its messages."""
+        ...
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
+        """Call a tool. Raises McpError."""
+        ...
+
+    async def close(self) -> None:
+        """End it, and all that its command started."""
+        ...
+
+
+class McpConnector(Protocol):
+    """Starts servers, or reaches them."""
+
+    async def connect(self, launch: Launch, listener: Listener) -> McpConnection:
+        """Begin; the listener hears how it goes. Raises McpError when it can't even begin."""
+        ...
+
+    async def close(self) -> None:
+        """End all of them."""
+        ...
+
+
+class McpMemory(Protocol):
+    """What is kept about servers. Writing raises OSError."""
+
+    def servers(self) -> tuple[McpServer, ...]:
+        """Return the user's own servers, and those of this run, as they are configured."""
+        ...
+
+    def folder_servers(self, text: str) -> tuple[McpServer, ...]:
+        """Return the servers that a folder's `.mcp.json` holds. Raises McpError."""
+        ...
+
+    def read(self, text: str) -> tuple[McpServer, ...]:
+        """Return the servers in a configuration that the user gives. Raises McpError."""
+        ...
+
+    def found(self) -> tuple[tuple[str, tuple[McpServer, ...]], ...]:
+        """Return the servers of other apps, by app."""
+        ...
+
+    def save(self, server: McpServer, replaces: str = "") -> McpServer:
+        """Keep a server, its secrets apart, and return it as it is kept.
+
+        Raises McpError where that is refused.
+        """
+        ...
+
+    def remove(self, name: str) -> None:
+        """Forget a server and its secrets."""
+        ...
+
+    def resolved(self, server: McpServer, root: str) -> McpServer:
+        """Return it with the variables in it replaced. Raises McpError that names one missing."""
+        ...
+
+    def switch(self, server: McpServer) -> None:
+        """Keep whether it is on, and which of its tools are off; of any origin."""
+        ...
+
+    def known_digests(self, server: str) -> Mapping[str, str]:
+        """Return the digests of a server's tools as they were last accepted, by tool."""
+        ...
+
+    def accept(self, server: str, digests: Mapping[str, str]) -> None:
+        """Remember how tools are described."""
+        ...

@@ -1,0 +1,196 @@
+"""Servers' tools as the engine's: asked about, bounded, their words marked as their own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.core.mcp import McpAnswer, McpError, McpTool
+from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
+from desktop_agent.engine.skills.rules import visible
+
+SEARCH, CALL = "mcp_search", "mcp_call"
+# More tools than this are found by a search: their descriptions would fill the context.
+MOST_LISTED = 40
+_TIME_S = 600.0
+_LONGEST_TEXT = 40_000
+_MOST_FOUND = 8
+_LARGEST_FOUND = 20_000
+_CHANGED = "The server describes this tool otherwise than when you last allowed it."
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A server's tool under the name that models use; `where` is the folder that brings it.
+
+    `is_local` tells that its server is a command, which may change files of the folder.
+    """
+
+    name: str
+    server: str
+    tool: McpTool
+    where: str = ""
+    is_local: bool = False
+    is_changed: bool = False
+
+
+CallTool = Callable[[Offered, str, Mapping[str, Any]], Awaitable[McpAnswer]]
+
+
+def tool_of(offered: Offered, call: CallTool) -> Tool:
+    """Return it as a Tool; `call` is given the root of the caller's session."""
+    tool = offered.tool
+
+    async def run(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
+        try:
+            answer = await call(offered, ctx.workspace.root, args)
+        except McpError as error:
+            raise ToolError(f"the server “{offered.server}” did not do it: {error}") from None
+        text = _bounded(answer.text, ctx)
+        if answer.is_error:
+            raise ToolError(text or "the server says no more than that it failed.")
+        return ToolOutput(text or "(The tool gave nothing.)", images=answer.images)
+
+    async def preview(_: Mapping[str, Any], ctx: ToolContext) -> Preview:
+        return Preview(
+            title=f"Use {_one_line(tool.name)} of the server {offered.server}?",
+            stakes=(_stake(tool),),
+            paths=(ctx.workspace.root,) if offered.is_local else (),
+            rules=(Rule(offered.name, ""),),
+            asked=_CHANGED if offered.is_changed else "",
+            fingerprint=tool.digest,
+        )
+
+    return Tool(
+        name=offered.name,
+        description=_description(offered),
+        schema=tool.schema,
+        access=Access.SERVER,
+        parse=_checked,
+        run=run,
+        preview=preview,
+        describe=lambda _: f"{offered.server}: {_one_line(tool.name)}",
+        timeout_s=_TIME_S,
+        where=offered.where,
+    )
+
+
+def search_tools(known: Callable[[str], Sequence[Tool]]) -> tuple[Tool, Tool]:
+    """Return the tool that finds tools, and the one that calls what was found.
+
+    `known` returns the tools of servers that may be used in a folder.
+    """
+
+    async def search(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
+        words = str(args.get("query", "")).lower().split()[:20]
+        found = _best(words, known(ctx.workspace.root))
+        if not found:
+            return ToolOutput("No tool of a server fits. Try other words.")
+        return ToolOutput("\n\n".join(map(_shown, found))[:_LARGEST_FOUND])
+
+    async def never(args: Any, ctx: ToolContext) -> ToolOutput:
+        raise ToolError("this call has to name a tool")
+
+    text = {"type": "string"}
+    finder = Tool(
+        name=SEARCH,
+        description=(
+            "Find tools of the connected MCP servers: there are too many to list. Returns names, "
+            f"descriptions and schemas of the best {_MOST_FOUND}; call one with {CALL}."
+        ),
+        schema={"type": "object", "properties": {"query": text}, "required": ["query"]},
+        access=Access.INTERNAL,
+        parse=_checked,
+        run=search,
+        describe=lambda args: f"looking for tools: {str(args.get('query', ''))[:80]}",
+    )
+    caller = Tool(
+        name=CALL,
+        description=f"Call a tool that {SEARCH} found, with the arguments that its schema names.",
+        schema={
+            "type": "object",
+            "properties": {"tool": text, "arguments": {"type": "object"}},
+            "required": ["tool"],
+        },
+        access=Access.SERVER,
+        parse=_checked,
+        run=never,
+        forward=_forwarded,
+    )
+    return finder, caller
+
+
+def _forwarded(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    inner = arguments.get("arguments")
+    if isinstance(inner, str):
+        try:
+            inner = msgspec.json.decode(inner)
+        except msgspec.DecodeError:
+            raise ToolError("arguments has to be an object.") from None
+    if not isinstance(inner or {}, dict):
+        raise ToolError("arguments has to be an object.")
+    name = arguments.get("tool")
+    if not isinstance(name, str) or not name.startswith("mcp__"):
+        raise ToolError(f"tool has to be a name that {SEARCH} returned.")
+    return name, cast("dict[str, Any]", inner or {})
+
+
+def _best(words: Sequence[str], tools: Sequence[Tool]) -> list[Tool]:
+    def score(tool: Tool) -> int:
+        name, text = tool.name.lower(), tool.description.lower()
+        return sum(3 * (word in name) + (word in text) for word in words)
+
+    ranked = sorted(tools, key=score, reverse=True)
+    return [tool for tool in ranked[:_MOST_FOUND] if score(tool) or not words]
+
+
+def _shown(tool: Tool) -> str:
+    schema = msgspec.json.encode(tool.schema).decode()
+    return f"{tool.name}\n{tool.description}\narguments: {schema}"
+
+
+def _checked(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        msgspec.json.encode(raw)
+    except (UnicodeEncodeError, TypeError, RecursionError):
+        raise ToolError("the arguments can't be sent as JSON.") from None
+    return raw
+
+
+def _bounded(text: str, ctx: ToolContext) -> str:
+    """Return what the model reads of a result; the whole of it is kept in a file."""
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    file = ctx.outputs.create()
+    kept = ""
+    if file is not None:
+        try:
+            file.write(text.encode("utf-8", "replace"))
+        finally:
+            file.close()
+        kept = f" `read` opens all that was kept of it: {file.path}"
+    half = _LONGEST_TEXT // 2
+    left = len(text) - 2 * half
+    return f"{text[:half]}\n\n[… {left:,} characters left out.{kept}]\n\n{text[-half:]}"
+
+
+def _description(offered: Offered) -> str:
+    said = visible(offered.tool.description).strip()
+    lead = f"A tool of the MCP server “{offered.server}”"
+    return f"{lead}, which says of it (not the person): {said}" if said else f"{lead}."
+
+
+def _stake(tool: McpTool) -> str:
+    return {
+        "reads": "says it only reads",
+        "changes": "changes something",
+        "unknown": "may change anything it reaches",
+    }[tool.mark]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(visible(text).split())[:80]

@@ -1,0 +1,252 @@
+"""The page of all MCP servers: find one, look at it, switch it, add another."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from desktop_agent.core.mcp import McpState
+from desktop_agent.gui.kit.lists.tab_row import TabRow
+from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    IconButton,
+    IconLabel,
+    PrimaryButton,
+    TextButton,
+    TextLabel,
+    named,
+    row,
+)
+from desktop_agent.gui.mcp.detail import ServerDetail
+from desktop_agent.gui.mcp.switch_list import SwitchList
+from desktop_agent.gui.mcp.text import server_row
+
+_BOTH_FROM = 820
+_EMPTY_WIDTH = 520
+_TABS = ("all", "folder", "mine")
+
+
+class ServersPage(QWidget):
+    """The list on the leading side, the chosen server on the trailing one; one of them if narrow.
+
+    Signals:
+        pointed(name): this one is looked at
+        switched(name, is_on)
+        add_requested, import_requested
+        left: back to the conversation
+    """
+
+    pointed = Signal(str)
+    switched = Signal(str, bool)
+    add_requested = Signal()
+    import_requested = Signal()
+    left = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._states: tuple[McpState, ...] = ()
+        self._shows_detail = False
+        self.setObjectName("serversPage")
+        self.setAccessibleName(self.tr("MCP servers"))
+        self.list = SwitchList(theme, "serverList", self.tr("MCP servers"), self)
+        self.detail = ServerDetail(theme, self)
+        self._list_pane = self._make_list_pane()
+        row((self._list_pane, 1), (self.detail, 1), spacing=0, within=self)
+        self._connect()
+
+    # -- down --------------------------------------------------------------------------------
+
+    def set_states(self, states: tuple[McpState, ...]) -> None:
+        """Show these servers; what is chosen and searched for stays."""
+        self._states = states
+        numbers = {"all": len(states)}
+        for tab in _TABS[1:]:
+            numbers[tab] = sum(1 for one in states if self._is_in(one, tab))
+        titles = {"all": self.tr("All"), "folder": self.tr("Folder"), "mine": self.tr("Yours")}
+        for tab, button in self._tabs.buttons.items():
+            button.setText(f"{titles[tab]}  {numbers[tab]}")
+            button.setVisible(tab == "all" or numbers[tab] > 0)
+        if not numbers[self._tabs.current]:
+            self._tabs.choose("all")
+        many = self.tr("Filter {n} servers").format(n=len(states))
+        self.search.setPlaceholderText(self.tr("Filter servers") if len(states) < 2 else many)
+        self._show_rows()
+
+    def choose(self, name: str) -> None:
+        """Look at this server."""
+        self.search.clear()
+        self._tabs.choose("all")
+        self._show_rows()
+        if self.list.choose(name):
+            self._open_detail()
+
+    def enter(self) -> None:
+        """Take the focus."""
+        self._shows_detail = False
+        self._place()
+        target = self.search if self._states else self._add
+        target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether there is no room for list and detail side by side."""
+        return self.width() < _BOTH_FROM * self._theme.text_px("ui") / 13
+
+    # -- construction ------------------------------------------------------------------------
+
+    def _make_list_pane(self) -> QWidget:
+        theme = self._theme
+        pane = QWidget(self)
+        title = TextLabel(self.tr("MCP servers"), "h1", pane)
+        self._import = GhostButton(theme, self.tr("Import…"), "download", pane)
+        self._import.setObjectName("importServers")
+        self._add = TextButton(theme, self.tr("Add server…"), "plus", pane, name="addServer")
+        self._close = IconButton(theme, "x", self.tr("Back to the conversation"), pane, keys="Esc")
+        self._close.setObjectName("leaveServers")
+        about = TextLabel(
+            self.tr("Programs that lend the agent tools. None starts before you trust it."),
+            "muted",
+            pane,
+        )
+        about.setWordWrap(True)
+        self.search = SearchField(theme, self.tr("Filter servers"), pane)
+        self.search.setObjectName("filterServers")
+        self._tabs = TabRow(
+            theme, self.tr("Which servers"), "serverTab", [(tab, "") for tab in _TABS], pane
+        )
+        self._pages = QStackedWidget(pane)
+        self._pages.addWidget(self.list)
+        self._pages.addWidget(self._make_empty())
+        self._no_match = TextLabel("", "muted", wraps=True)
+        self._no_match.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._pages.addWidget(self._no_match)
+        layout = QVBoxLayout(pane)
+        edge = theme.space("xl")
+        layout.setContentsMargins(edge, theme.space("l"), theme.space("l"), theme.space("s"))
+        layout.setSpacing(theme.space("s"))
+        layout.addLayout(row(title, None, self._import, self._add, self._close, spacing=6))
+        layout.addWidget(about)
+        layout.addSpacing(theme.space("xs"))
+        layout.addWidget(self.search)
+        layout.addWidget(self._tabs)
+        layout.addWidget(self._pages, 1)
+        return pane
+
+    def _make_empty(self) -> QWidget:
+        theme = self._theme
+        page = named(QWidget(), "noServers")
+        what = TextLabel(self.tr("A server gives the agent tools of another program"), "h2", page)
+        why = TextLabel(
+            self.tr(
+                "Such as an issue tracker, a database or a browser. Add one by its command or its "
+                "address, or import those of your other apps."
+            ),
+            "muted",
+            page,
+        )
+        for words in (what, why):
+            words.setWordWrap(True)
+            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        add = PrimaryButton(theme, self.tr("Add server…"), "plus", page, name="addFirstServer")
+        add.clicked.connect(self.add_requested)
+        icon = IconLabel(theme, "server", "subtle", 32, page)
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(*(theme.space("xl"),) * 4)
+        layout.setSpacing(theme.space("m"))
+        layout.addStretch(2)
+        layout.addLayout(row(None, icon, None))
+        layout.addWidget(what)
+        why.setMinimumWidth(240)
+        why.setMaximumWidth(_EMPTY_WIDTH)
+        layout.addLayout(row(None, (why, 1000), None))
+        layout.addLayout(row(None, add, None))
+        layout.addStretch(3)
+        return page
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self._show_rows)
+        self.search.left.connect(self.left)
+        self._tabs.chosen.connect(self._show_rows)
+        self._add.clicked.connect(self.add_requested)
+        self._import.clicked.connect(self.import_requested)
+        self._close.clicked.connect(self.left)
+        self.list.pointed.connect(self._on_pointed)
+        self.list.opened.connect(self._open_detail)
+        self.list.switched.connect(self.switched)
+        self.detail.left.connect(self._leave_detail)
+        self._theme.changed.connect(self._place)
+
+    # -- what is shown -----------------------------------------------------------------------
+
+    def _is_in(self, state: McpState, tab: str) -> bool:
+        is_of_folder = state.server.origin == "folder"
+        return tab == "all" or is_of_folder == (tab == "folder")
+
+    def _show_rows(self) -> None:
+        words, tab = self.search.text().lower().split(), self._tabs.current
+        shown = [
+            state
+            for state in self._states
+            if self._is_in(state, tab) and all(word in _searched(state) for word in words)
+        ]
+        self.list.show_rows(tuple(map(server_row, shown)))
+        self._pages.setCurrentIndex(0 if shown else (2 if self._states else 1))
+        for widget in (self.search, self._tabs):
+            widget.setVisible(bool(self._states))
+        self._no_match.setText(self.tr("No server matches “{text}”.").format(text=" ".join(words)))
+        self._show_detail()
+
+    def _show_detail(self) -> None:
+        name = self.list.current_key
+        state = next((one for one in self._states if one.server.name == name), None)
+        if state is not None and state != self.detail.state:
+            self.detail.show_state(state)
+        self._place()
+
+    def _on_pointed(self, name: str) -> None:
+        if not name:
+            self._shows_detail = False
+        self._show_detail()
+        if name:
+            self.pointed.emit(name)
+
+    def _open_detail(self) -> None:
+        self._shows_detail = True
+        self._place()
+        if self.is_narrow:
+            self.detail.focus_first()
+
+    def _leave_detail(self) -> None:
+        self._shows_detail = False
+        self._place()
+        self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _place(self) -> None:
+        is_narrow = self.is_narrow
+        has_server = bool(self.list.current_key)
+        self.detail.set_narrow(is_narrow)
+        self._list_pane.setVisible(not (is_narrow and self._shows_detail and has_server))
+        self.detail.setVisible(has_server and (not is_narrow or self._shows_detail))
+
+    # -- events ------------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif self.is_narrow and self._shows_detail:
+            self._leave_detail()
+        else:
+            self.left.emit()
+
+
+def _searched(state: McpState) -> str:
+    tools = " ".join(tool.name for tool in state.tools[:200])
+    return f"{state.server.name} {state.server.command} {state.server.url} {tools}".lower()

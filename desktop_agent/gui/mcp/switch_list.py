@@ -1,0 +1,197 @@
+"""A list of rows with switches: arrows choose, Space switches; a snapshot changes it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from desktop_agent.gui.kit.lists.check_box import paint_box
+from desktop_agent.gui.kit.lists.list_model import (
+    ROW_ROLE,
+    Index,
+    SnapshotListModel,
+    text_roles,
+)
+from desktop_agent.gui.kit.lists.row_painter import RowPainter
+from desktop_agent.gui.kit.rtl import placed
+from desktop_agent.gui.kit.safe_text import plain_tip
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.mcp.text import SwitchRow
+
+_CHECK = int(Qt.ItemDataRole.CheckStateRole)
+_EDGE, _BOX, _ICON, _GAP = 12, 16, 18, 10
+
+
+class SwitchList(QListView):
+    """Signals:
+    switched(key, is_on): the user wants it so; the row changes with the next snapshot
+    pointed(key): another row is the current one; empty without any
+    opened(key): a click or Enter
+    """
+
+    switched = Signal(str, bool)
+    pointed = Signal(str)
+    opened = Signal(str)
+
+    def __init__(self, theme: Theme, name: str, spoken: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setAccessibleName(spoken)
+        self.setMouseTracking(True)
+        self.setUniformItemSizes(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.rows = _Rows(_key, {**text_roles(_title, _spoken, _tip), _CHECK: _check_state}, self)
+        self.rows.switched.connect(self.switched)
+        self.setModel(self.rows)
+        self.setItemDelegate(_Delegate(theme, self))
+        self.clicked.connect(self._on_clicked)
+        self.selectionModel().currentChanged.connect(lambda: self.pointed.emit(self.current_key))
+        theme.changed.connect(self.scheduleDelayedItemsLayout)
+
+    @property
+    def current_key(self) -> str:
+        """The key of the row that keys are for."""
+        row = self.currentIndex().data(ROW_ROLE) if self.currentIndex().isValid() else None
+        return row.key if isinstance(row, SwitchRow) else ""
+
+    def show_rows(self, rows: tuple[SwitchRow, ...]) -> None:
+        """Show these rows; the current one stays if it is among them, else the first is."""
+        held = self.current_key
+        self.rows.set_rows(rows)
+        index = self.rows.index_of(held) if held else QModelIndex()
+        if not index.isValid() and rows:
+            index = self.rows.index(0)
+        if index != self.currentIndex():
+            self.setCurrentIndex(index)
+
+    def choose(self, key: str) -> bool:
+        """Make a row the current one."""
+        index = self.rows.index_of(key)
+        if index.isValid():
+            self.setCurrentIndex(index)
+        return index.isValid()
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self.opened.emit(index.data(ROW_ROLE).key)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current_key:
+            self.opened.emit(self.current_key)
+        else:
+            super().keyPressEvent(event)
+
+
+class _Rows(SnapshotListModel[SwitchRow]):
+    """Setting a check state only tells that it is wanted."""
+
+    switched = Signal(str, bool)
+
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        row = index.data(ROW_ROLE)
+        if role != Qt.ItemDataRole.CheckStateRole or row is None or row.is_on is None:
+            return False
+        self.switched.emit(row.key, Qt.CheckState(value) == Qt.CheckState.Checked)
+        return True
+
+
+class _Delegate(QStyledItemDelegate):
+    """Icon, two lines, a word at the end, a box."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(120, self._theme.size("row2") + 4)
+
+    def editorEvent(
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
+    ) -> bool:
+        row: SwitchRow = index.data(ROW_ROLE)
+        if row.is_on is None:
+            return False
+        is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
+        if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
+            rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+            direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
+            box = placed(direction, rect, self._box(rect)).adjusted(-8, -8, 8, 8)
+            hit = box.contains(event.position().toPoint())
+            if event.type() != QEvent.Type.MouseButtonRelease:
+                return hit
+            is_toggled = hit
+        if not is_toggled:
+            return False
+        state = Qt.CheckState.Unchecked if row.is_on else Qt.CheckState.Checked
+        return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        row: SwitchRow = index.data(ROW_ROLE)
+        with RowPainter(self._theme, painter, option) as pen:
+            pen.ground()
+            pen.cursor()
+            inner = pen.rect.adjusted(_EDGE, 0, -_EDGE, 0)
+            left = inner.left()
+            if row.icon:
+                size = self._theme.icon_px(_ICON)
+                top = inner.center().y() - size // 2 + 1
+                token = "accent" if pen.is_selected else "muted"
+                pen.icon(QRect(left, top, size, size), row.icon, token)
+                left += size + _GAP
+            right = inner.right()
+            if row.is_on is not None:
+                box = self._box(pen.rect)
+                paint_box(self._theme, painter, pen.mirrored(box), is_on=row.is_on)
+                right = box.left() - _GAP
+            self._paint_words(pen, row, inner, left, right)
+
+    def _paint_words(
+        self, pen: RowPainter, row: SwitchRow, inner: QRect, left: int, right: int
+    ) -> None:
+        theme, middle = self._theme, inner.center().y()
+        upper = QRect(left, inner.top() + 7, max(0, right - left), middle - inner.top() - 5)
+        lower = QRect(left, middle + 2, max(0, right - left), inner.bottom() - middle - 8)
+        if row.badge:
+            line = QRect(left, inner.top(), right - left, inner.height())
+            used = pen.chip(line, row.badge, (right - left) // 3) + _GAP
+            upper.setWidth(upper.width() - used)
+            lower.setWidth(lower.width() - used)
+        elif row.trailing:
+            font = theme.font("caption")
+            width = min(upper.width() // 2, QFontMetrics(font).horizontalAdvance(row.trailing) + 2)
+            box = QRect(right - width, upper.top(), width + 1, upper.height())
+            pen.text(box, row.trailing, pen.faint, font)
+            upper.setWidth(upper.width() - width - _GAP)
+        title = "muted" if row.is_on is False else "fg"
+        pen.text(upper, row.title, title, theme.font("ui", "semibold"))
+        tone = row.tone if row.tone and row.tone != "subtle" else pen.faint
+        pen.text(lower, row.below, tone, theme.font("small"))
+
+    def _box(self, rect: QRect) -> QRect:
+        size = self._theme.icon_px(_BOX)
+        inner = rect.adjusted(_EDGE, 0, -_EDGE, 0)
+        return QRect(inner.right() - size, inner.center().y() - size // 2, size, size)
+
+
+def _key(row: SwitchRow) -> str:
+    return row.key
+
+
+def _title(row: SwitchRow) -> str:
+    return row.title
+
+
+def _spoken(row: SwitchRow) -> str:
+    return row.spoken
+
+
+def _tip(row: SwitchRow) -> str:
+    return plain_tip(row.below)
+
+
+def _check_state(row: SwitchRow) -> Qt.CheckState | None:
+    if row.is_on is None:
+        return None
+    return Qt.CheckState.Checked if row.is_on else Qt.CheckState.Unchecked

@@ -1,0 +1,175 @@
+"""Servers and their tools, as rows and words."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.mcp import McpServer, McpState, McpTool, clean_name
+from desktop_agent.gui.kit.safe_text import duration_text, with_marks
+
+translate = QCoreApplication.translate
+_MOST_SHOWN = 300
+_VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchRow:
+    """A row of two lines with a switch (None: it has none), a word at the end and its tone."""
+
+    key: str
+    title: str
+    below: str
+    tone: str = ""
+    trailing: str = ""
+    badge: str = ""
+    badge_tone: str = ""
+    icon: str = ""
+    is_on: bool | None = None
+
+    @property
+    def spoken(self) -> str:
+        """What a screen reader says of it."""
+        switch = {True: translate("Mcp", "on"), False: translate("Mcp", "off"), None: ""}
+        words = (self.title, self.below, self.trailing, self.badge, switch[self.is_on])
+        return ", ".join(word for word in words if word)
+
+
+def server_row(state: McpState) -> SwitchRow:
+    """Return a server's row in the list."""
+    server = state.server
+    words, tone = state_words(state)
+    return SwitchRow(
+        key=server.name,
+        title=with_marks(server.name),
+        below=words,
+        tone=tone,
+        trailing=" · ".join(filter(None, (count_words(state), origin_words(server)))),
+        icon="server" if server.is_local else "globe",
+        is_on=server.is_on,
+    )
+
+
+def tool_row(tool: McpTool, state: McpState) -> SwitchRow:
+    """Return a tool's row in the list of a server's."""
+    is_changed = tool.name in state.changed
+    return SwitchRow(
+        key=tool.name,
+        title=with_marks(tool.name[:120]),
+        below=with_marks(" ".join(tool.description.split())[:_MOST_SHOWN]),
+        badge=translate("Mcp", "described anew") if is_changed else mark_words(tool),
+        badge_tone="warn" if is_changed or tool.mark == "changes" else "",
+        is_on=tool.name not in state.server.tools_off,
+    )
+
+
+def state_words(state: McpState) -> tuple[str, str]:
+    """Return how a server stands, and the colour of it."""
+    problem = with_marks(" ".join(state.problem.split()))
+    return {
+        "off": (translate("Mcp", "Off"), "subtle"),
+        "idle": (translate("Mcp", "Starts with your next message"), "muted"),
+        "waiting": (problem, "warn"),
+        "starting": (translate("Mcp", "Starting…"), "muted"),
+        "running": (translate("Mcp", "Running"), "ok"),
+        "failed": (translate("Mcp", "Failed: {why}").format(why=problem), "err"),
+    }[state.phase]
+
+
+def since_words(state: McpState) -> str:
+    """Return the state with how long it has been so."""
+    if state.phase != "running" or not state.since:
+        return state_words(state)[0]
+    age = duration_text(max(0.0, time.time() - state.since))
+    return translate("Mcp", "Running for {time}").format(time=age)
+
+
+def count_words(state: McpState) -> str:
+    """Return how many tools a server has."""
+    every = len(state.tools)
+    off = sum(1 for tool in state.tools if tool.name in state.server.tools_off)
+    if not every:
+        return translate("Mcp", "no tools") if state.phase == "running" else ""
+    if off:
+        return translate("Mcp", "{n} of {all} tools").format(n=every - off, all=every)
+    return (
+        translate("Mcp", "1 tool") if every == 1 else translate("Mcp", "{n} tools").format(n=every)
+    )
+
+
+def origin_words(server: McpServer) -> str:
+    """Return whose a server is."""
+    return {
+        "mine": translate("Mcp", "yours"),
+        "folder": translate("Mcp", "this folder’s"),
+        "run": translate("Mcp", "for this run"),
+    }[server.origin]
+
+
+def mark_words(tool: McpTool) -> str:
+    """Return what the server says that a tool does."""
+    return {
+        "reads": translate("Mcp", "reads"),
+        "changes": translate("Mcp", "changes"),
+        "unknown": translate("Mcp", "unknown"),
+    }[tool.mark]
+
+
+def command_text(server: McpServer) -> str:
+    """Return the command or the address of a server."""
+    return server.url or shlex.join((server.command, *server.args))
+
+
+def variables_text(server: McpServer) -> str:
+    """Return variables, or headers, a line each, as they are kept."""
+    values = server.env if server.is_local else server.headers
+    return "\n".join(f"{name}={value}" for name, value in values.items())
+
+
+def server_from(
+    name: str, command: str, variables: str, *, is_outside: bool, before: McpServer | None = None
+) -> McpServer | str:
+    """Return what was typed as a server, or a sentence that says what is missing."""
+    command = command.strip()
+    if not command:
+        return translate("Mcp", "Type a command or an address.")
+    is_address = command.startswith(("http://", "https://"))
+    try:
+        words = () if is_address else tuple(shlex.split(command))
+    except ValueError:
+        return translate("Mcp", "A quotation mark is missing in the command.")
+    values: dict[str, str] = {}
+    for line in filter(str.strip, variables.splitlines()):
+        found = _VARIABLE.fullmatch(line)
+        if found is None:
+            return translate("Mcp", "“{line}” is no NAME=value.").format(line=with_marks(line[:60]))
+        values[found[1]] = found[2]
+    return McpServer(
+        name=clean_name(name or suggested_name(command)),
+        command=words[0] if words else "",
+        args=words[1:],
+        env={} if is_address else values,
+        url=command if is_address else "",
+        headers=values if is_address else {},
+        is_sse=is_address and command.rstrip("/").endswith("/sse"),
+        cwd=before.cwd if before is not None else "",
+        tools_off=before.tools_off if before is not None else (),
+        is_on=before.is_on if before is not None else True,
+        is_outside=is_outside and not is_address,
+    )
+
+
+def suggested_name(command: str) -> str:
+    """Return a name for a command or an address: what a person would call it."""
+    if command.startswith(("http://", "https://")):
+        host = command.split("/")[2].split("@")[-1].split(":")[0]
+        parts = [part for part in host.split(".") if part not in ("www", "mcp", "api")]
+        return parts[0] if parts else host
+    words = [word for word in command.split() if not word.startswith("-")]
+    known = [word for word in words[1:] if not word.startswith(("/", "."))] or words[:1]
+    name = known[0].rsplit("/", 1)[-1].split("@")[0] if known else ""
+    return re.sub(r"^(mcp-)?(server-)?|(-mcp)?(-server)?$", "", name) or name

@@ -1,0 +1,21 @@
+"""A message that is being written to begin a branch. No Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from desktop_agent.core.ids import MessageId
+
+
+@dataclass(frozen=True, slots=True)
+class BranchDraft:
+    """What the next message stands in place of: the message `before`, whose words are `said`.
+
+    With `is_edit` it is that message, edited: `skills` and the files named go with it.
+    """
+
+    before: MessageId
+    said: str
+    is_edit: bool = False
+    skills: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()

@@ -1,0 +1,98 @@
+"""What servers send, cut to what the app takes: tools, results, words about failures."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from typing import Any
+
+import mcp_types
+
+from desktop_agent.core.mcp import McpTool
+from desktop_agent.core.messages import ImagePart
+from desktop_agent.core.pipes.mcp_pipe import ToolAnswered
+
+MOST_TOOLS = 500
+MOST_PAGES = 50
+LONGEST_NAME = 1_000
+LONGEST_DESCRIPTION = 2_000
+LARGEST_SCHEMA = 30_000
+LONGEST_TEXT = 2_000_000
+LONGEST_FAILURE = 2_000
+MOST_IMAGES = 8
+LARGEST_IMAGE = 8_000_000
+_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+
+def tool_of(tool: mcp_types.Tool) -> McpTool | None:
+    """Return a tool as the app takes it; None for one that is beyond all bounds."""
+    schema: dict[str, Any] = {**tool.input_schema, "type": "object"}
+    text = json.dumps(schema, sort_keys=True)
+    if not 0 < len(tool.name) <= LONGEST_NAME or len(text) > LARGEST_SCHEMA:
+        return None
+    hints = tool.annotations
+    said = (tool.name, tool.description or "", text, hints.model_dump_json() if hints else "")
+    digest = hashlib.sha256("\0".join(said).encode("utf-8", "replace")).hexdigest()
+    description = cut((tool.description or tool.title or "").strip(), LONGEST_DESCRIPTION)
+    mark = "unknown"
+    if hints is not None and hints.read_only_hint is not None:
+        mark = "reads" if hints.read_only_hint else "changes"
+    elif hints is not None and hints.destructive_hint is not None:
+        mark = "changes"
+    return McpTool(tool.name, description, schema, mark, digest)
+
+
+def answer_of(id_: int, result: mcp_types.CallToolResult) -> ToolAnswered:
+    """Return a result as the app takes it: text once, though it comes in two forms."""
+    texts: list[str] = []
+    images: list[ImagePart] = []
+    for block in result.content:
+        image = _image(block) if isinstance(block, mcp_types.ImageContent) else None
+        if image is not None and len(images) < MOST_IMAGES:
+            images.append(image)
+        else:
+            texts.append(_text(block))
+    if not any(texts) and result.structured_content is not None:
+        texts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    text = cut("\n\n".join(filter(None, texts)), LONGEST_TEXT)
+    return ToolAnswered(id_, text, tuple(images), bool(result.is_error))
+
+
+def _text(block: Any) -> str:
+    match block:
+        case mcp_types.TextContent(text=text):
+            return text
+        case mcp_types.ResourceLink(uri=uri, name=name):
+            return f"[A resource: {name} at {uri}]"
+        case mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents(text=text)):
+            return text
+        case mcp_types.EmbeddedResource(resource=other):
+            return f"[A resource that is no text: {other.uri}]"
+        case _:
+            return f"[{getattr(block, 'type', 'something')} that can't be shown was left out]"
+
+
+def _image(block: mcp_types.ImageContent) -> ImagePart | None:
+    if block.mime_type not in _IMAGES or len(block.data) > LARGEST_IMAGE * 4 // 3:
+        return None
+    try:
+        return ImagePart(block.mime_type, base64.b64decode(block.data, validate=True))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def failure_text(error: BaseException) -> str:
+    """Return what went wrong in the words of the innermost error: groups say nothing."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, TimeoutError):
+        return "It did not answer in time."
+    words = " ".join(str(error).split()) or type(error).__name__
+    return cut(words, LONGEST_FAILURE)
+
+
+def cut(text: str, limit: int) -> str:
+    """Return at most `limit` characters, with a mark where something was left out."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,81 @@
+"""The host's side of the pipe: many servers at once, on one loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Coroutine
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.pipes.host_pipe import FrameBuffer
+from desktop_agent.core.pipes.mcp_pipe import (
+    FromMcpHost,
+    ServerClosed,
+    ServerOpened,
+    ServerWrote,
+    ToMcpHost,
+    ToolCalled,
+    ToolCancelled,
+    mcp_frame,
+)
+from desktop_agent.mcp_host.connection import Connection
+
+_READ_SIZE = 256 * 1024
+
+_decoder = msgspec.msgpack.Decoder(ToMcpHost)
+
+
+class Host:
+    """Does what comes out of the pipe until the other side has gone."""
+
+    def __init__(self, pipe: socket.socket) -> None:
+        self._pipe = pipe
+        self._servers: dict[int, Connection] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._calls: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Serve until the app ends, by itself or not."""
+        reader, self._writer = await asyncio.open_connection(sock=self._pipe)
+        frames = FrameBuffer()
+        while piece := await _read(reader):
+            for body in frames.feed(piece):
+                self._take(_decoder.decode(body))
+
+    def send(self, value: FromMcpHost) -> None:
+        """Tell the app."""
+        self._writer.write(mcp_frame(value))
+
+    def _take(self, wanted: ToMcpHost) -> None:
+        match wanted:
+            case ServerOpened(id_):
+                server = self._servers[id_] = Connection(wanted, self.send)
+                self._spawn(server.run())
+            case ServerWrote(id_, data):
+                if server := self._servers.get(id_):
+                    server.take(data)
+            case ServerClosed(id_):
+                if server := self._servers.pop(id_, None):
+                    server.close()
+            case ToolCalled(id_, server_id):
+                if server := self._servers.get(server_id):
+                    task = self._calls[id_] = self._spawn(server.call(wanted))
+                    task.add_done_callback(lambda _: self._calls.pop(id_, None))
+            case ToolCancelled(id_):
+                if task := self._calls.get(id_):
+                    task.cancel()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.read(_READ_SIZE)
+    except ConnectionError:
+        return b""

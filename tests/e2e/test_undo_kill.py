@@ -1,0 +1,19 @@
+"""The app is killed while it undoes, redoes, or runs commands that change files."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.undo_kill_trial import kill_many
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to follow processes")
+def test_after_a_kill_every_file_is_whole_and_every_record_is_there(tmp_path: Path) -> None:
+    seed = random.randrange(10**6)
+    tally = kill_many(tmp_path, 4, seed)
+    assert not tally.faults, (seed, tally.faults)
+    assert tally.kills == 4
+    assert tally.told, tally

@@ -1,0 +1,247 @@
+"""Kills the app while it undoes, redoes and runs commands that change files.
+
+`python -m tests.e2e.undo_kill_trial 200` does it 200 times and prints what was found.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from desktop_agent.adapters.store.store import SqliteStore
+from desktop_agent.compose import SESSIONS_FILE
+from desktop_agent.core.changes import ChangeSet, UndoScope
+from desktop_agent.core.events import Event, FilesChanged
+from desktop_agent.core.ids import SessionId
+from desktop_agent.file_history.history import History
+from desktop_agent.headless.output import RunEnded
+from tests.e2e.kill_trial import is_over
+from tests.helpers.providers import Calls, LoopbackProvider, Received, Say, Step
+
+SESSION = SessionId("killed")
+LINE = msgspec.json.Decoder(Event | RunEnded)
+COUNT = 40
+COMMAND = """for i in $(seq {count}); do
+printf 'after {number} %s\\n' $i > new && mv new file-$i; printf x > made-{number}-$i; done"""
+
+
+@dataclass
+class Tally:
+    """What a series of kills came to; `faults` says in words what must not have been."""
+
+    kills: int = 0
+    told: int = 0
+    faults: list[str] = field(default_factory=list)
+    found: Counter[str] = field(default_factory=Counter)
+
+
+class Trial:
+    """One session: rounds of a command, then undos and redos, each of which may be killed."""
+
+    def __init__(self, place: Path, seed: int) -> None:
+        self.tally = Tally()
+        self._chance = random.Random(seed)
+        self._folder = Path(os.path.realpath(place)) / "folder"
+        self._data = place / "home" / "data"
+        self._environment = {**os.environ, "DESKTOP_AGENT_HOME": str(place / "home")}
+        self._environment["OPENAI_API_KEY"] = "sk-test-loopback"
+        self._folder.mkdir(parents=True)
+        for number in range(1, COUNT + 1):
+            (self._folder / f"file-{number}").write_text(f"before {number}\n")
+        self._number = 0
+        self._records: dict[str, ChangeSet] = {}
+
+    def run(self, kills: int) -> Tally:
+        """Kill so many times; in the end all is taken back."""
+        with LoopbackProvider("openai", otherwise=self._step) as provider:
+            while self.tally.kills < kills:
+                self._round(provider, kills)
+        self._check_end()
+        return self.tally
+
+    def _round(self, provider: LoopbackProvider, kills: int) -> None:
+        self._number += 1
+        before = self._texts()
+        self._killed(self._run_command(provider), is_run=True)
+        self._check_whole(before, self._goal(before))
+        self._check_records()
+        # A command that went to its end: there is something to take back for certain.
+        self._number += 1
+        self._finished(self._run_command(provider))
+        after = self._texts()
+        for _ in range(8):
+            if self.tally.kills >= kills:
+                return
+            command = self._chance.choice(["undo", "redo"])
+            now = self._texts()
+            self._killed([sys.executable, "-m", "desktop_agent", command, SESSION])
+            middle = self._texts()
+            self._check_records()  # which finishes what was cut off
+            settled = self._texts()
+            self._check_between(now, middle, settled)
+            self.tally.found["settled as after" if settled == after else "settled otherwise"] += 1
+
+    # -- the model's side, on the server's thread
+
+    def _step(self, request: Received) -> Step:
+        if request.body["messages"][-1]["role"] == "tool":
+            return [Say("Done.")]
+        command = COMMAND.format(count=COUNT, number=self._number)
+        return Calls(("shell", {"command": command}))
+
+    # -- processes and their end
+
+    def _run_command(self, provider: LoopbackProvider) -> list[str]:
+        command = [sys.executable, "-m", "desktop_agent", "run", "Go", "--output", "jsonl"]
+        command += ["--workspace", str(self._folder), "--session", SESSION, "--mode", "free"]
+        command += ["--sandbox", "off"]
+        return [*command, "--model", provider.model, "--api-base", provider.api_base]
+
+    def _finished(self, command: list[str]) -> None:
+        done = subprocess.run(command, env=self._environment, capture_output=True, check=False)
+        self._hear(done.stdout)
+
+    def _killed(self, command: list[str], *, is_run: bool = False) -> None:
+        process = subprocess.Popen(
+            command,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+        )
+        killer = threading.Thread(target=self._kill_later, args=(process, is_run))
+        killer.start()
+        with process:
+            assert process.stdout is not None
+            printed = process.stdout.read()
+        killer.join()
+        self._hear(printed)
+        if process.returncode < 0:
+            self.tally.kills += 1
+            self.tally.found[f"killed {command[3]}"] += 1
+
+    def _kill_later(self, process: subprocess.Popen[bytes], is_run: bool) -> None:
+        """Kill once the work has begun, a moment later."""
+        begun = self._folder / f"made-{self._number}-1" if is_run else self._data / "undo/undoing"
+        pause = threading.Event()
+        while not begun.exists() and process.poll() is None:
+            pause.wait(0.001)
+        pause.wait(self._chance.random() * 0.12)
+        if process.poll() is None:
+            self._kill(process)
+
+    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill the app, and every other time what it has started as well."""
+        children = _below(process.pid)
+        process.kill()
+        for child in children if self._chance.random() < 0.5 else ():
+            with suppress(ProcessLookupError):
+                os.kill(child, 9)
+        for child in children:
+            is_over(child)
+
+    def _hear(self, printed: bytes) -> None:
+        for line in printed.splitlines(keepends=True):
+            if not line.startswith(b"{") or not line.endswith(b"\n"):
+                continue
+            event = LINE.decode(line)
+            if isinstance(event, FilesChanged):
+                self.tally.told += 1
+                self._records[event.changes.id] = event.changes
+
+    # -- what must hold
+
+    def _texts(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in self._folder.iterdir() if path.is_file()}
+
+    def _goal(self, before: dict[str, str]) -> dict[str, str]:
+        numbers = range(1, COUNT + 1)
+        made = {f"made-{self._number}-{number}": "x" for number in numbers}
+        return before | made | {f"file-{n}": f"after {self._number} {n}\n" for n in numbers}
+
+    def _check_whole(self, before: dict[str, str], goal: dict[str, str]) -> None:
+        """What a command has replaced is whole; what it was writing is its own."""
+        for name, text in self._texts().items():
+            is_own = name == "new" or name.startswith("made-")
+            if not is_own and text not in {before.get(name), goal.get(name)}:
+                self._fault(f"{name} is half done: {text!r}")
+
+    def _check_between(self, *states: dict[str, str]) -> None:
+        """In the middle of an undo each file is as before it, or as after its end."""
+        before, middle, after = states
+        for name in before.keys() | middle.keys() | after.keys():
+            texts = [state.get(name) for state in states]
+            is_temporary = name.startswith(".") and name.endswith(".tmp")
+            if is_temporary and texts[2] is not None:
+                self._fault(f"{name} was left")
+            if not is_temporary and texts[1] not in (texts[0], texts[2]):
+                self._fault(f"{name} was half done: {texts}")
+
+    def _check_records(self) -> None:
+        """Every record that was told is there, and the databases are whole."""
+        with closing(History(self._data / "undo")) as history:
+            history.recover()
+            sets = {one.id: one for one in history.changes(SESSION, str(self._folder)).sets}
+        for known in self._records:
+            if known not in sets:
+                self._fault(f"the record {known} is lost")
+        with closing(SqliteStore(self._data / SESSIONS_FILE)) as store:
+            if store.set_aside is not None:
+                self._fault("the sessions file was damaged")
+        if [one for one in (self._data / "undo").iterdir() if one.name.startswith("damaged")]:
+            self._fault("the history was damaged")
+        self._records.update(sets)
+
+    def _check_end(self) -> None:
+        """All that was recorded can be taken back; what is whole stays whole."""
+        with closing(History(self._data / "undo")) as history:
+            plan = history.plan(UndoScope(SESSION))
+            choices = {one.path: "restore" for one in plan.files if one.prospect == "conflict"}
+            history.undo(UndoScope(SESSION), choices, ChangeSet("", "undo", _agent(history)))  # type: ignore[arg-type]
+        for number in range(1, COUNT + 1):
+            text = (self._folder / f"file-{number}").read_text()
+            if text != f"before {number}\n" and not text.startswith("after "):
+                self._fault(f"file-{number} is {text!r} in the end")
+
+    def _fault(self, words: str) -> None:
+        self.tally.faults.append(words)
+
+
+def _agent(history: History) -> str:
+    return next(one.agent_id for one in history.changes(SESSION, "/").sets)
+
+
+def _below(pid: int) -> list[int]:
+    """Return the processes that a process has started."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
+    return found
+
+
+def kill_many(place: Path, kills: int, seed: int) -> Tally:
+    """Kill so many times."""
+    return Trial(place, seed).run(kills)
+
+
+if __name__ == "__main__":
+    chosen = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**6)
+    with tempfile.TemporaryDirectory() as directory:
+        print(f"seed {chosen}", flush=True)
+        logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
+        result = kill_many(Path(directory), int(sys.argv[1]), chosen)
+        print(result)
+        sys.exit(bool(result.faults))

@@ -1,0 +1,83 @@
+"""What is dropped on the window is taken, wherever in it it falls."""
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+
+from tests import gallery
+from tests import gallery_story as story
+from tests.helpers.windows import part
+
+COPY = Qt.DropAction.CopyAction
+HELD = (Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+
+
+def drop(window, widget, *files, before_drop=lambda: None):
+    """Drop files in the middle of a widget, as the desktop does; tell whether they are taken."""
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(one)) for one in files])
+    place = widget.mapTo(window, QPoint(widget.width() // 2, min(60, widget.height() // 2)))
+    enter = QDragEnterEvent(place, COPY, mime, *HELD)
+    QCoreApplication.sendEvent(window.windowHandle(), enter)
+    before_drop()
+    dropped = QDropEvent(QPointF(place), COPY, mime, *HELD)
+    QCoreApplication.sendEvent(window.windowHandle(), dropped)
+    return enter.isAccepted() and dropped.isAccepted()
+
+
+@pytest.fixture
+def notes(tmp_path):
+    one = tmp_path / "notes.txt"
+    one.write_text("milk", encoding="utf-8")
+    return one
+
+
+@pytest.mark.parametrize(
+    "where", ["transcript", "sessionList", "emptySession", "header", "taskList", "changesPage"]
+)
+def test_a_file_dropped_anywhere_goes_with_the_next_message(stage, qtbot, notes, where):
+    async def step(shown, window):
+        shown.show(story.empty() if where == "emptySession" else story.edited())
+        if where == "changesPage":
+            window.commands.changes.trigger()
+        await gallery.pause(0)
+        box = window.frame.composer.box
+        held = []
+        look = lambda: held.append(part(window, "composer").is_held_over)  # noqa: E731
+        assert drop(window, part(window, where), notes, before_drop=look)
+        assert held == [True]
+        assert not part(window, "composer").is_held_over
+        qtbot.waitState(box.changed, lambda: not box.is_reading)
+        assert [one.part.text for one in box.attached] == ["milk"]
+        assert part(window, "composerText").hasFocus()
+
+    stage(step)
+
+
+def test_a_file_dropped_before_there_is_a_session_is_refused_with_a_word(open_window, qtbot, notes):
+    window = open_window()
+    qtbot.waitState(
+        window.frame.stack.currentChanged,
+        lambda: window.frame.stack.currentWidget().objectName() == "welcome",
+    )
+    assert drop(window, part(window, "welcome"), notes)
+    assert "Choose a model and a folder first" in part(window, "noticeText").text()
+    assert not window.frame.composer.box.attached
+
+
+def test_of_a_folder_among_files_the_chip_says_how_to_mention_it(stage, qtbot, notes):
+    async def step(shown, window):
+        shown.show(story.edited())
+        await gallery.pause(0)
+        box = window.frame.composer.box
+        folder = notes.parent / "src"
+        folder.mkdir()
+        opened = []
+        window.popups.folder_found.connect(opened.append)
+        assert drop(window, part(window, "transcript"), folder, notes)
+        qtbot.waitState(box.changed, lambda: not box.is_reading)
+        assert part(window, "composerText").isVisible()
+        assert any("Mention it with @" in one.reason for one in box.attached)
+        assert not opened
+
+    stage(step)

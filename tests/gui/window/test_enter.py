@@ -1,0 +1,75 @@
+"""Enter presses the button that has the focus, wherever it is; Space is no secret to know."""
+
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QApplication, QDialog, QVBoxLayout
+
+from desktop_agent.gui.kit.widgets import GhostButton, IconButton, TextButton
+from desktop_agent.gui.transcript.cards.card import CardHeader
+from tests import gallery
+from tests import gallery_story as story
+from tests.helpers.windows import part
+
+ENTER = [Qt.Key.Key_Return, Qt.Key.Key_Enter]
+
+
+@pytest.mark.parametrize("key", ENTER)
+@pytest.mark.parametrize("kind", [TextButton, GhostButton])
+def test_enter_presses_the_focused_button_of_a_dialog_and_not_its_default(qtbot, theme, key, kind):
+    dialog = QDialog()
+    qtbot.addWidget(dialog)
+    buttons = [kind(theme, "One"), IconButton(theme, "plus", "Two"), TextButton(theme, "Three")]
+    pressed = []
+    layout = QVBoxLayout(dialog)
+    for button in buttons:
+        layout.addWidget(button)
+        button.clicked.connect(lambda _=False, one=button: pressed.append(one))
+    buttons[2].setDefault(True)
+    dialog.show()
+    for button in buttons:
+        button.setFocus()
+        qtbot.keyClick(button, key)
+    assert pressed == buttons
+
+
+def test_a_key_that_is_held_down_presses_once(qtbot, theme):
+    button = TextButton(theme, "Allow")
+    qtbot.addWidget(button)
+    button.show()
+    pressed = []
+    button.clicked.connect(lambda: pressed.append(1))
+    none = Qt.KeyboardModifier.NoModifier
+    for is_repeat in (False, True, True):
+        held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, none, "\r", is_repeat)
+        QApplication.sendEvent(button, held)
+    assert pressed == [1]
+
+
+def enter_on(qtbot, one):
+    one.setFocus()
+    assert one.hasFocus()
+    qtbot.keyClick(one, Qt.Key.Key_Return)
+
+
+def test_enter_presses_every_kind_of_button_in_the_window(stage, qtbot):
+    async def step(shown, window):
+        shown.show(story.empty())
+        await gallery.pause(0)
+        prompt = part(window, "examplePrompt")
+        enter_on(qtbot, prompt)
+        assert part(window, "composerText").toPlainText()
+        shown.show(story.edited())
+        await gallery.pause(0)
+        for name in ("taskGraphTab", "taskListTab", "toggleSide", "find"):
+            clicked = []
+            button = part(window, name)
+            button.clicked.connect(lambda _=False, seen=clicked: seen.append(1))
+            enter_on(qtbot, button)
+            assert clicked == [1], name
+        header = next(one for one in window.findChildren(CardHeader) if one.isVisible())
+        was_open = header.isChecked()
+        enter_on(qtbot, header)
+        assert header.isChecked() != was_open
+
+    stage(step)

@@ -1,0 +1,78 @@
+"""After a click on a session its keys are for it; what is typed is a message to it."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLineEdit
+
+from tests.gui.window.test_window import session_titles, shown, write
+from tests.helpers.providers import LoopbackProvider, Say
+from tests.helpers.windows import bridge_of, part
+
+
+@pytest.fixture
+def window(open_window, project, monkeypatch, qtbot):
+    """Two sessions, of which the first is clicked on."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    with LoopbackProvider("openai", [Say("Answered.") for _ in range(20)]) as server:
+        one = open_window(project, model=server.model, api_base=server.api_base)
+        for text in ("First", "Second"):
+            write(qtbot, one, text)
+            qtbot.waitState(bridge_of(one).received, lambda: "Answered." in shown(one))
+            if text == "First":
+                one.commands.new.trigger()
+                qtbot.waitState(one.flow.agent_shown, lambda: "Answered." not in shown(one))
+        qtbot.waitState(bridge_of(one).received, lambda: session_titles(one) == ["Second", "First"])
+        yield one
+
+
+def click(qtbot, window, title):
+    sessions = window.frame.sidebar.sessions.list
+    rows = [one.title for one in sessions.model().rows()]
+    box = sessions.visualRect(sessions.model().index(rows.index(title), 0))
+    window.activateWindow()
+    qtbot.mouseClick(sessions.viewport(), Qt.MouseButton.LeftButton, pos=box.center())
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info.title == title)
+
+
+def press(qtbot, key):
+    qtbot.keyClick(QApplication.focusWidget(), key)
+
+
+def test_f2_after_a_click_renames_the_session_and_sends_nothing(window, qtbot):
+    click(qtbot, window, "First")
+    sent = []
+    window.frame.composer.submitted.connect(sent.append)
+    press(qtbot, Qt.Key.Key_F2)
+    field = QApplication.focusWidget()
+    assert isinstance(field, QLineEdit)
+    qtbot.keyClicks(field, "Shopping")
+    press(qtbot, Qt.Key.Key_Return)
+    qtbot.waitState(bridge_of(window).received, lambda: "Shopping" in session_titles(window))
+    assert session_titles(window).count("Second") == 1
+    assert not sent
+
+
+def test_del_after_a_click_deletes_the_session_that_was_clicked(window, qtbot):
+    click(qtbot, window, "First")
+    press(qtbot, Qt.Key.Key_Delete)
+    assert session_titles(window)[0] == "Second"
+    assert part(window, "undoDeleteButton").isVisible()
+
+
+def test_what_is_typed_after_a_click_is_a_message_to_that_session(window, qtbot):
+    click(qtbot, window, "First")
+    for letter in "look around":
+        qtbot.keyClicks(QApplication.focusWidget(), letter)
+    box = part(window, "composerText")
+    assert box.hasFocus()
+    assert box.toPlainText() == "look around"
+
+
+def test_f2_in_the_message_box_renames_the_session_that_is_shown(window, qtbot):
+    part(window, "composerText").setFocus()
+    press(qtbot, Qt.Key.Key_F2)
+    field = QApplication.focusWidget()
+    assert isinstance(field, QLineEdit)
+    assert field.text() == "Second"
+    press(qtbot, Qt.Key.Key_Escape)
+    assert part(window, "composerText").toPlainText() == ""

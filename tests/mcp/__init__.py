@@ -1,0 +1,1 @@
+"""MCP from a server to the window, with real servers."""

@@ -1,0 +1,1 @@
+"""Servers that tests start: one that behaves, and some that don't."""

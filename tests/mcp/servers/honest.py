@@ -1,0 +1,62 @@
+"""A server that behaves, made with the SDK: over its input and output, or HTTP on `--http PORT`."""
+
+import os
+import sys
+from pathlib import Path
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+
+server = MCPServer("honest", log_level="ERROR")
+
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool()
+def write_note(text: str) -> str:
+    """Write a note into the folder."""
+    Path("note.txt").write_text(text)
+    return "written"
+
+
+@server.tool()
+def variable(name: str) -> str:
+    """Tell a variable of the environment."""
+    return os.environ.get(name, "(not set)")
+
+
+@server.tool()
+def process() -> str:
+    """Tell the process's id."""
+    return str(os.getpid())
+
+
+@server.tool()
+def broken() -> str:
+    """Fail, as a tool should."""
+    raise ToolError("the disk is full of bees")
+
+
+@server.tool()
+def die() -> str:
+    """End the server in the middle of a call."""
+    os._exit(7)
+
+
+@server.tool()
+def long(size: int) -> str:
+    """Return so many characters."""
+    return "x" * size
+
+
+if __name__ == "__main__":
+    print("honest is ready", file=sys.stderr, flush=True)
+    if sys.argv[1:2] == ["--http"]:
+        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
+    else:
+        server.run()

@@ -1,0 +1,353 @@
+"""Servers run, come back, and none of them stops another: with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_agent.core.approvals import Deny
+from desktop_agent.core.events import ApprovalRequested, ToolEnded
+from desktop_agent.core.mcp import McpServer
+from tests.helpers.scripted import calls, says
+from tests.mcp.rig import SERVERS, McpRig, honest, hostile
+
+
+@asynccontextmanager
+async def rig_with(tmp_path: Path, *script: Any, **more: Any) -> AsyncGenerator[McpRig]:
+    rig = McpRig(tmp_path, *script, **more)
+    try:
+        yield rig
+    finally:
+        await rig.engine.close()
+
+
+@pytest.fixture
+def http_server() -> Iterator[Callable[[], tuple[str, subprocess.Popen[bytes]]]]:
+    """Return what starts the honest server on loopback, always on the same port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> tuple[str, subprocess.Popen[bytes]]:
+        words = [sys.executable, str(SERVERS / "honest.py"), "--http", str(port)]
+        server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+        started.append(server)
+        while True:  # until it takes connections
+            with socket.socket() as one:
+                if not one.connect_ex(("127.0.0.1", port)):
+                    return f"http://127.0.0.1:{port}/mcp", server
+
+    yield start
+    for server in started:
+        server.kill()
+        server.wait()
+
+
+async def test_an_agent_uses_the_tools_of_a_server_once_they_were_allowed(tmp_path: Path) -> None:
+    script = (calls(("mcp__honest__add", {"a": 2, "b": 3})), says("five"))
+    async with rig_with(tmp_path, *script, servers=[honest()]) as rig:
+        rig.allow_all()
+        await rig.run("add them")
+        assert rig.results[-1].text == "5"
+        assert not rig.results[-1].is_error
+        asked = rig.of(ApprovalRequested)[0].request
+        assert asked.title == "Use add of the server honest?"
+        assert asked.stakes == ("says it only reads",)
+        offered = {tool.name: tool for tool in rig.model.requests[0].tools}
+        assert (
+            "says of it (not the person): Add two numbers."
+            in offered["mcp__honest__add"].description
+        )
+        assert offered["mcp__honest__add"].schema["required"] == ["a", "b"]
+
+
+async def test_nothing_of_a_server_runs_while_the_session_only_looks(tmp_path: Path) -> None:
+    script = (calls(("mcp__honest__write_note", {"text": "no"})), says("ok"))
+    async with rig_with(tmp_path, *script, servers=[honest()], mode="look") as rig:
+        await rig.run("write")
+        assert rig.of(ToolEnded)[-1].outcome == "denied"
+        assert not Path(rig.root, "note.txt").exists()
+
+
+async def test_a_refusal_keeps_a_server_from_being_called(tmp_path: Path) -> None:
+    script = (calls(("mcp__honest__write_note", {"text": "no"})), says("ok"))
+    async with rig_with(tmp_path, *script, servers=[honest()], mode="free") as rig:
+        rig.send("write")
+        asked = await rig.until(ApprovalRequested)
+        rig.engine.decide(asked.request.id, Deny())
+        await rig.once(lambda: bool(rig.of(ToolEnded)))
+        await rig.at_rest()
+        assert rig.of(ToolEnded)[-1].outcome == "denied"
+        assert not Path(rig.root, "note.txt").exists()
+
+
+async def test_a_rule_made_once_holds_for_the_tool_and_for_no_other(tmp_path: Path) -> None:
+    script = (
+        calls(("mcp__honest__add", {"a": 1, "b": 1})),
+        calls(("mcp__honest__add", {"a": 1, "b": 2})),
+        calls(("mcp__honest__variable", {"name": "HOME"})),
+        says("done"),
+    )
+    async with rig_with(tmp_path, *script, servers=[honest()]) as rig:
+        rig.allow_all(always=True)
+        await rig.run("add")
+        asked = [event.request.call.name for event in rig.of(ApprovalRequested)]
+        assert asked == ["mcp__honest__add", "mcp__honest__variable"]
+
+
+async def test_one_server_that_fails_stops_neither_the_others_nor_the_turn(tmp_path: Path) -> None:
+    missing = McpServer("missing", "no-such-program-anywhere")
+    servers = [hostile("dies"), missing, hostile("babbles"), honest()]
+    script = (calls(("mcp__honest__add", {"a": 2, "b": 2})), says("four"))
+    async with rig_with(tmp_path, *script, servers=servers) as rig:
+        rig.allow_all()
+        await rig.run("add")
+        assert rig.results[-1].text == "4"
+        dead = await rig.until_state("dies", lambda state: "exit code 3" in state.problem)
+        assert "the token is wrong" in dead.problem
+        gone = await rig.until_state("missing", lambda state: state.phase == "failed")
+        assert "“no-such-program-anywhere” was not found" in gone.problem
+        babble = await rig.until_state("babbles", lambda state: state.phase == "failed")
+        assert "something else than MCP" in babble.problem
+
+
+async def test_a_server_that_was_killed_comes_back_by_itself(tmp_path: Path) -> None:
+    call = calls(("mcp__honest__process", {}))
+    again = calls(("mcp__honest__process", {}))
+    async with rig_with(tmp_path, call, says("a"), again, says("b"), servers=[honest()]) as rig:
+        rig.allow_all()
+        await rig.run("who")
+        first = int(rig.results[-1].text)
+        os.kill(first, signal.SIGKILL)
+        await rig.until_state("honest", lambda state: "signal 9" in state.problem)
+        assert rig.states()["honest"].tools, "its tools stay known"
+        await rig.until_running("honest")
+        await rig.at_rest()
+        await rig.run("who now")
+        assert int(rig.results[-1].text) != first
+
+
+async def test_a_server_that_ends_in_a_call_ends_the_call_and_not_the_turn(tmp_path: Path) -> None:
+    script = (calls(("mcp__honest__die", {})), says("it died"))
+    async with rig_with(tmp_path, *script, servers=[honest()]) as rig:
+        rig.allow_all()
+        ended = await rig.run("die")
+        assert ended.reason == "finished"
+        assert rig.results[-1].is_error
+        assert "exit code 7" in rig.results[-1].text
+
+
+async def test_the_process_that_speaks_with_servers_may_die_too(tmp_path: Path) -> None:
+    first, second = calls(("mcp__honest__process", {})), calls(("mcp__honest__process", {}))
+    async with rig_with(tmp_path, first, says("a"), second, says("b"), servers=[honest()]) as rig:
+        rig.allow_all()
+        await rig.run("who")
+        assert rig.connector.pid is not None
+        os.kill(rig.connector.pid, signal.SIGKILL)
+        await rig.until_state("honest", lambda state: state.phase == "failed")
+        await rig.until_running("honest")
+        await rig.at_rest()
+        await rig.run("who now")
+        assert not rig.results[-1].is_error
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("refuses", "no such tool at all"),
+        ("wrong", "content"),
+    ],
+)
+async def test_each_way_of_failing_is_a_result_that_the_agent_reads(
+    tmp_path: Path, kind: str, words: str
+) -> None:
+    script = (calls((f"mcp__{kind}__do", {})), says("I see"))
+    async with rig_with(tmp_path, *script, servers=[hostile(kind)]) as rig:
+        rig.allow_all()
+        ended = await rig.run("do")
+        assert ended.reason == "finished"
+        assert rig.results[-1].is_error
+        assert words in rig.results[-1].text
+
+
+async def test_an_error_of_the_tool_itself_reads_as_one(tmp_path: Path) -> None:
+    script = (calls(("mcp__honest__broken", {})), says("bees"))
+    async with rig_with(tmp_path, *script, servers=[honest()]) as rig:
+        rig.allow_all()
+        await rig.run("try")
+        assert rig.results[-1].is_error
+        assert "full of bees" in rig.results[-1].text
+
+
+async def test_a_result_that_comes_in_two_forms_is_read_once(tmp_path: Path) -> None:
+    script = (calls(("mcp__twice__do", {})), says("ok"))
+    async with rig_with(tmp_path, *script, servers=[hostile("twice")]) as rig:
+        rig.allow_all()
+        await rig.run("do")
+        assert rig.results[-1].text == '{"a": 1}'
+
+
+async def test_a_result_of_ten_megabytes_is_cut_and_the_rest_can_be_read(tmp_path: Path) -> None:
+    script = (calls(("mcp__large__do", {})), says("long"))
+    async with rig_with(tmp_path, *script, servers=[hostile("large")]) as rig:
+        rig.allow_all()
+        await rig.run("do")
+        text = rig.results[-1].text
+        assert len(text) < 50_000
+        assert "characters left out" in text
+        assert "`read` opens" in text
+
+
+async def test_an_endless_list_ends(tmp_path: Path) -> None:
+    async with rig_with(tmp_path, servers=[hostile("endless")]) as rig:
+        rig.engine.watch_mcp(rig.root)
+        state = await rig.until_running("endless")
+        assert len(state.tools) == 500
+
+
+async def test_names_of_any_kind_become_names_that_providers_take(tmp_path: Path) -> None:
+    async with rig_with(tmp_path, says("hello"), servers=[hostile("names")]) as rig:
+        await rig.run("hello")
+        names = [tool.name for tool in rig.model.requests[0].tools]
+        ours = [name for name in names if name.startswith("mcp__")]
+        assert len(set(ours)) == len(ours) == 6, rig.states()["names"].problem
+        assert all(len(name) <= 64 and name.replace("-", "_").isidentifier() for name in ours)
+        assert all(name.isascii() for name in ours)
+        assert "left out" in rig.states()["names"].problem
+
+
+async def test_a_description_that_gives_orders_is_bounded_and_marked(tmp_path: Path) -> None:
+    async with rig_with(tmp_path, says("hello"), servers=[hostile("orders")]) as rig:
+        await rig.run("hello")
+        offered = {tool.name: tool.description for tool in rig.model.requests[0].tools}
+        said = offered["mcp__orders__kind"]
+        assert said.startswith("A tool of the MCP server “orders”, which says of it")
+        assert len(said) < 2_200
+        assert "\u202e" not in said
+
+
+async def test_a_server_that_chats_on_its_output_is_understood_all_the_same(tmp_path: Path) -> None:
+    script = (calls(("mcp__chatty__do", {})), says("ok"))
+    async with rig_with(tmp_path, *script, servers=[hostile("chatty")]) as rig:
+        rig.allow_all()
+        await rig.run("do")
+        assert rig.results[-1].text == "done"
+        log = await rig.engine.mcp_log(rig.root, "chatty")
+        assert 0 < len(log) <= 60
+
+
+async def test_more_than_forty_tools_are_found_by_a_search_and_asked_about_by_name(
+    tmp_path: Path,
+) -> None:
+    script = (
+        calls(("mcp_search", {"query": "find_37"})),
+        calls(("mcp_call", {"tool": "mcp__many__find_37", "arguments": {}})),
+        calls(("mcp_call", {"tool": "shell", "arguments": {}})),
+        says("found"),
+    )
+    async with rig_with(tmp_path, *script, servers=[hostile("many")]) as rig:
+        rig.allow_all()
+        await rig.run("find")
+        names = {tool.name for tool in rig.model.requests[0].tools}
+        assert {"mcp_search", "mcp_call"} <= names
+        assert not any(name.startswith("mcp__") for name in names)
+        assert "mcp__many__find_37" in rig.results[0].text
+        assert rig.results[1].text == "done"
+        assert rig.of(ApprovalRequested)[0].request.call.name == "mcp__many__find_37"
+        assert rig.results[2].is_error
+
+
+async def test_a_missing_variable_is_named_and_a_given_one_reaches_the_server(
+    tmp_path: Path,
+) -> None:
+    good = honest("good", env={"WHERE": "${PLACE:-nowhere} ${GARDEN}"})
+    bad = honest("bad", env={"WHERE": "${NOT_SET_ANYWHERE}"})
+    script = (calls(("mcp__good__variable", {"name": "WHERE"})), says("ok"))
+    given = {"GARDEN": "beds"}
+    async with rig_with(tmp_path, *script, servers=[good, bad], environment=given) as rig:
+        rig.allow_all()
+        await rig.run("where")
+        assert rig.results[-1].text == "nowhere beds"
+        failed = await rig.until_state("bad", lambda state: state.phase == "failed")
+        assert failed.problem == "The variable NOT_SET_ANYWHERE is not set."
+
+
+async def test_a_switch_takes_a_server_or_one_tool_away(tmp_path: Path) -> None:
+    script = (says("a"), says("b"), says("c"))
+    async with rig_with(tmp_path, *script, servers=[honest()]) as rig:
+        await rig.run("one")
+        rig.engine.switch_mcp_tool(rig.root, "honest", "add", False)
+        await rig.at_rest()
+        await rig.run("two")
+        rig.engine.switch_mcp(rig.root, "honest", False)
+        await rig.at_rest()
+        await rig.run("three")
+        offered = [{tool.name for tool in request.tools} for request in rig.model.requests]
+        assert "mcp__honest__add" in offered[0]
+        assert "mcp__honest__add" not in offered[1]
+        assert "mcp__honest__process" in offered[1]
+        assert not any(name.startswith("mcp") for name in offered[2])
+        assert rig.states()["honest"].phase == "off"
+
+
+async def test_a_tool_that_is_described_otherwise_is_asked_about_again(tmp_path: Path) -> None:
+    script = (
+        calls(("mcp__honest__add", {"a": 1, "b": 1})),
+        says("a"),
+        calls(("mcp__honest__add", {"a": 1, "b": 2})),
+        calls(("mcp__honest__add", {"a": 1, "b": 3})),
+        says("b"),
+    )
+    async with rig_with(tmp_path, *script, servers=[honest()]) as rig:
+        rig.allow_all(always=True)
+        await rig.run("one")
+        rig.file.accept("honest", {"add": "as it was described before"})
+        rig.engine.watch_mcp(rig.root)
+        await rig.until_state("honest", lambda state: state.changed == ("add",))
+        await rig.at_rest()
+        await rig.run("two")
+        reasons = [event.request.reason for event in rig.of(ApprovalRequested)]
+        assert len(reasons) == 2, "once it was allowed, the rule holds again"
+        assert "describes this tool otherwise" in reasons[1]
+
+
+async def test_a_server_over_http_is_used_and_found_again_after_it_was_restarted(
+    tmp_path: Path, http_server: Callable[[], tuple[str, subprocess.Popen[bytes]]]
+) -> None:
+    address, server = http_server()
+    first, second = calls(("mcp__web__process", {})), calls(("mcp__web__process", {}))
+    third = calls(("mcp__web__process", {}))
+    script = (first, says("a"), second, third, says("b"))
+    web = McpServer("web", url=address)
+    async with rig_with(tmp_path, *script, servers=[web]) as rig:
+        rig.allow_all()
+        await rig.run("who")
+        was = rig.results[-1].text
+        server.kill()
+        server.wait()
+        http_server()
+        await rig.at_rest()
+        await rig.run("who now")
+        assert rig.results[-1].text not in ("", was)
+        assert not rig.results[-1].is_error
+
+
+async def test_an_address_where_nobody_answers_is_a_failure_of_that_server(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}/mcp"
+    async with rig_with(tmp_path, servers=[McpServer("gone", url=address), honest()]) as rig:
+        rig.engine.watch_mcp(rig.root)
+        await rig.until_running("honest")
+        gone = await rig.until_state("gone", lambda state: state.phase == "failed")
+        assert gone.problem
