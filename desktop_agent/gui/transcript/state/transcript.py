@@ -9,14 +9,7 @@ from typing import Any
 from desktop_agent.core import events
 from desktop_agent.core.agents import ENDED, AgentInfo
 from desktop_agent.core.changes import ChangeSet, SessionChanges
-from desktop_agent.core.events import (
-    AgentEvent,
-    Event,
-    MessageAdded,
-    PartDelta,
-    ToolEnded,
-    ToolOutput,
-)
+from desktop_agent.core.events import AgentEvent, Event
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.gui.kit.failure_log import attempt
@@ -24,6 +17,7 @@ from desktop_agent.gui.state.session_state import AgentPage
 from desktop_agent.gui.transcript.state import items
 from desktop_agent.gui.transcript.state.branches import BranchPoints
 from desktop_agent.gui.transcript.state.changes import FileChanges
+from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT, EventLog
 from desktop_agent.gui.transcript.state.message_items import segment_key, segments, user_items
 
 _RETRY = "retry"
@@ -32,45 +26,6 @@ _BY_RULE = frozenset(
     {"compact", "undo_compaction", "clear_context", "type_into_job", "stop_job"}
     | {"begin_branch", "switch_branch"}
 )
-LIVE_OUTPUT_LIMIT = 20_000
-
-
-class EventLog:
-    """Events in order; deltas are joined, and dropped once the whole of it has come."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def add(self, event: Event) -> None:
-        last = self.events[-1] if self.events else None
-        match event, last:
-            case PartDelta(), PartDelta() if _is_same_part(event, last):
-                text = last.text + event.text
-                self.events[-1] = PartDelta(event.agent_id, event.message_id, event.kind, text)
-                return
-            case ToolOutput(), ToolOutput() if event.call_id == last.call_id:
-                text = (last.text + event.text)[-LIVE_OUTPUT_LIMIT:]
-                self.events[-1] = ToolOutput(event.agent_id, event.call_id, text)
-                return
-            case MessageAdded(), _:
-                self._drop_tail(PartDelta, "message_id", event.message.id)
-            case ToolEnded(), _:
-                self._drop_tail(ToolOutput, "call_id", event.result.call_id)
-            case _:
-                pass
-        self.events.append(event)
-
-    def _drop_tail(self, kind: type, field: str, wanted: str) -> None:
-        while (
-            self.events
-            and isinstance(self.events[-1], kind)
-            and getattr(self.events[-1], field) == wanted
-        ):
-            self.events.pop()
-
-
-def _is_same_part(one: PartDelta, other: PartDelta) -> bool:
-    return (one.message_id, one.kind) == (other.message_id, other.kind)
 
 
 class Transcript:
