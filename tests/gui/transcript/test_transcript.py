@@ -19,6 +19,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart, ToolResult
+from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
     ApprovalItem,
@@ -31,7 +32,7 @@ from desktop_agent.gui.transcript.state.items import (
     is_open,
 )
 from desktop_agent.gui.transcript.state.rows import ActivityRow, build_rows
-from desktop_agent.gui.transcript.state.transcript import LIVE_OUTPUT_LIMIT, Transcript
+from desktop_agent.gui.transcript.state.transcript import Transcript
 from tests.gui.transcript.story import (
     AGENT,
     asks,
