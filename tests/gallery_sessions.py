@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex
 from PySide6.QtWidgets import QMenu
 
 from desktop_agent.core.events import SessionsChanged
-from desktop_agent.core.ids import MessageId
+from desktop_agent.core.ids import MessageId, SessionId
 from desktop_agent.core.sessions import SearchFound, SearchHit
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.sessions.panel import SessionPanel
@@ -42,7 +42,12 @@ async def show_sessions(gallery: Gallery) -> None:
     )
     away = replace(seven, is_archived=True)
     gone = tuple(
-        replace(info, title=title, deleted_at=story.NOW - days * 86_400)
+        replace(
+            info,
+            id=SessionId(f"s_deleted_{days}"),
+            title=title,
+            deleted_at=story.NOW - days * 86_400,
+        )
         for info, title, days in ((six, "Try a faster parser", 2), (seven, "Scratch", 27))
     )
     gallery.hear(SessionsChanged((*kept, away), gone))

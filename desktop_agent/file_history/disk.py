@@ -132,11 +132,16 @@ def same(one: FileState, two: FileState) -> bool:
 # -- changing; each raises Changed, or OSError, and then the path is as it was
 
 
-def stage_file(path: bytes, mode: int, content: Iterable[bytes], name: bytes) -> int:
-    """Write a temporary file of this name beside a path; returns its descriptor, still open.
+class Staged(NamedTuple):
+    """A temporary file beside a path. It and the folder are open: a swapped one is not followed."""
 
-    It is not flushed yet.
-    """
+    place: Place
+    temporary: bytes
+    descriptor: int
+
+
+def stage_file(path: bytes, mode: int, content: Iterable[bytes], name: bytes) -> Staged:
+    """Write a temporary file of this name beside a path; it is not flushed yet."""
     with place_of(path) as place:
         temporary = place.beside(name)
         descriptor = os.open(temporary, _NEW, 0o600, dir_fd=place.folder)
@@ -144,18 +149,27 @@ def stage_file(path: bytes, mode: int, content: Iterable[bytes], name: bytes) ->
             for chunk in content:
                 write_all(descriptor, chunk)
             _set_owner_and_mode(descriptor, place, mode)
+            folder = None if place.folder is None else os.dup(place.folder)
         except BaseException:
             os.close(descriptor)
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=place.folder)
             raise
-    return descriptor
+        return Staged(Place(folder, place.name), temporary, descriptor)
 
 
-def put_staged(path: bytes, expected: FileState, name: bytes) -> None:
-    """Put a temporary file, which is flushed, where `expected` is."""
-    with place_of(path) as place:
-        _put(place, place.beside(name), expected)
+def put_staged(staged: Staged, expected: FileState | None) -> None:
+    """Put a flushed temporary file where `expected` is, or remove it; it is closed."""
+    place = staged.place
+    os.close(staged.descriptor)
+    try:
+        if expected is not None:
+            _put(place, staged.temporary, expected)
+        else:
+            os.unlink(staged.temporary, dir_fd=place.folder)
+    finally:
+        if place.folder is not None:
+            os.close(place.folder)
 
 
 def put_link(path: bytes, expected: FileState, target: bytes, name: bytes) -> None:
@@ -196,12 +210,6 @@ def set_mode(path: bytes, mode: int) -> None:
         os.fchmod(descriptor, mode)
     finally:
         os.close(descriptor)
-
-
-def remove_staged(path: bytes, name: bytes) -> None:
-    """Remove a temporary file."""
-    with contextlib.suppress(OSError), place_of(path) as place:
-        os.unlink(place.beside(name), dir_fd=place.folder)
 
 
 def remove_temporaries(path: bytes, token: str) -> None:

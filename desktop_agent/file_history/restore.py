@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,8 +21,8 @@ from desktop_agent.file_history import disk
 
 _USABLE = 0o300
 _OPEN = 0o700
-# Of a batch: what it takes of open files, and for a moment of the disk.
-_MOST_FILES = 128
+# Of a batch: what it takes of open files, two for each, and for a moment of the disk.
+_MOST_FILES = 128 if sys.platform == "linux" else 64
 _MOST_BYTES = 64 << 20
 Content = Callable[[str], Iterator[bytes]]
 
@@ -41,8 +42,7 @@ class _Staged:
 
     step: Step
     now: FileState
-    name: bytes
-    descriptor: int
+    file: disk.Staged
 
 
 class Restore:
@@ -156,8 +156,8 @@ class Restore:
     def _write(self, step: Step, now: FileState) -> None:
         name = self._next_name()
         content = self._content(step.target.digest)
-        descriptor = disk.stage_file(step.path, step.target.mode, content, name)
-        self._staged.append(_Staged(step, now, name, descriptor))
+        file = disk.stage_file(step.path, step.target.mode, content, name)
+        self._staged.append(_Staged(step, now, file))
 
     def _next_name(self) -> bytes:
         return disk.temporary_name(self._token, len(self._staged))
@@ -165,14 +165,13 @@ class Restore:
     def _put_staged(self) -> None:
         """Flush all that is staged, then put each file in its place."""
         staged, self._staged = self._staged, []
-        failed = disk.flush([one.descriptor for one in staged])
+        failed = disk.flush([one.file.descriptor for one in staged])
         for one in staged:
-            os.close(one.descriptor)
             with contextlib.suppress(OSError, disk.Changed):
-                if one.descriptor in failed:
-                    disk.remove_staged(one.step.path, one.name)
+                if one.file.descriptor in failed:
+                    disk.put_staged(one.file, None)
                     continue
-                disk.put_staged(one.step.path, one.now, one.name)
+                disk.put_staged(one.file, one.now)
                 self._done.add(one.step.path)
 
     def _close_folder(self, step: Step) -> bool:

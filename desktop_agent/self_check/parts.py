@@ -60,7 +60,7 @@ def sessions(place: Path) -> str:
     with closing(SqliteStore(file)) as store:
         if [one.id for one in store.sessions()] != [session]:
             raise CheckFailed("the session was not there again")
-        if store.search(_WORD, 5) != (session,):
+        if [hit.session_id for hit in store.search(_WORD, 5).hits] != [session]:
             raise CheckFailed("the session's words were not found")
     return "a session was written, read and found"
 

@@ -133,6 +133,11 @@ class _Pipe:
                     server.take(value)
 
 
+# How long the exit of a command is waited for, to be told instead of what followed from it: of one
+# that has closed its output, and of one that may go on.
+_EXIT_S, _FAILURE_S = 10.0, 0.2
+
+
 class Connection:
     """One server."""
 
@@ -151,7 +156,7 @@ class Connection:
         self._call_ids = call_ids
         self._command: ServerCommand | None = None
         self._failure = ""
-        self._is_over = False
+        self._is_over = self._has_closed = False
         self._calls: dict[int, asyncio.Future[McpAnswer]] = {}
         pipe.servers[id_] = self
 
@@ -211,7 +216,10 @@ class Connection:
         waiting = self._calls.get(value.id)
         if waiting is None or waiting.done():
             return False
-        if isinstance(value, ToolFailed):
+        if isinstance(value, ToolFailed) and self._has_closed and not self._is_over:
+            self._failure = self._failure or KEYS.hide(value.message)
+            self._settle()
+        elif isinstance(value, ToolFailed):
             waiting.set_exception(McpError(KEYS.hide(value.message)))
         else:
             text = KEYS.hide(value.text)
@@ -242,9 +250,11 @@ class Connection:
         if self._command is None:
             self._end()
         else:
-            asyncio.get_running_loop().call_later(0.2, self._end)
+            patience = _EXIT_S if self._has_closed else _FAILURE_S
+            asyncio.get_running_loop().call_later(patience, self._end)
 
     async def _on_wrote(self, data: bytes) -> None:
+        self._has_closed = self._has_closed or not data
         self._pipe.send(ServerWrote(self._id, data))
         await self._pipe.drain()
 

@@ -196,7 +196,7 @@ async def test_what_a_subagent_does_keeps_to_its_line_in_a_probe(tmp_path: Path)
     rig.send("go")
     await held.reached.wait()
     lines = (await rig.engine.probe(await rig.child())).splitlines()
-    assert lines[1:] == ["- echo x </tasks> probe sa_0 · general · completed"]
+    assert lines[1:] == ["Now: thinking", "- echo x </tasks> probe sa_0 · general · completed"]
     await rig.engine.close()
 
 

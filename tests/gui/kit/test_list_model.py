@@ -88,3 +88,13 @@ def test_an_empty_list_and_back_is_fine(qapp, count):
     model.set_rows(rows_of(*range(count)))
     assert model.rowCount() == count
     assert model.index_of(77).isValid() is False
+
+
+def test_two_rows_with_one_key_are_refused_instead_of_crashing_the_view(qapp):
+    model = make_model()
+    model.set_rows(rows_of(1, 2))
+    with pytest.raises(ValueError, match="one key"):
+        model.set_rows(rows_of(3, 1, 3))
+    assert model.rowCount() == len(model.rows()) == 2
+    model.set_rows(rows_of(3, 1))
+    assert model.rows() == rows_of(3, 1)

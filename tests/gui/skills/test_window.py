@@ -162,9 +162,15 @@ def switch_off(qtbot, window):
 def remove(qtbot, window):
     window.skills.open(skill_of(window, "letters").directory)
     press(qtbot, window, "removeSkill")
-    question = sheet_of(qtbot, window, QDialog)
-    button = next(one for one in question.findChildren(QPushButton) if one.text() == "Remove")
-    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    # A dialog that was there before may not be gone yet.
+    def find():
+        dialogs = [one for one in window.findChildren(QDialog) if one.isVisible()]
+        buttons = [button for one in dialogs for button in one.findChildren(QPushButton)]
+        return [button for button in buttons if button.text() == "Remove"]
+
+    qtbot.waitUntil(lambda: bool(find()), timeout=WAIT)
+    qtbot.mouseClick(find()[0], Qt.MouseButton.LeftButton)
     qtbot.waitState(window.skills.trust.changed, lambda: skill_of(window, "letters") is None)
     assert skill_of(window, "numbers") is not None
 

@@ -190,8 +190,8 @@ def test_an_agent_in_a_turn_can_be_stopped_and_works_unless_it_is_paused() -> No
 # The engine's own thread tells that it failed; streamed words are joined for a second reading.
 ALLOWED = {
     "bridge/engine_thread.py: EngineFailed",
-    "state/transcript.py: PartDelta",
-    "state/transcript.py: ToolOutput",
+    "state/event_log.py: PartDelta",
+    "state/event_log.py: ToolOutput",
 }
 
 

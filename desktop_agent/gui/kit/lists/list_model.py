@@ -93,7 +93,10 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         return self.index(keys.index(key)) if key in keys else QModelIndex()
 
     def set_rows(self, snapshot: Sequence[Row]) -> None:
-        """Show these rows, telling views only what differs. Keys must be unique."""
+        """Show these rows, telling views only what differs.
+
+        Raises ValueError if two of them have one key: views would read past the end then.
+        """
         if snapshot is self._snapshot:
             return
         self._snapshot = snapshot
@@ -117,6 +120,8 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
     ) -> None:
         """Remove, move and insert what comes after the unchanged rows at the head."""
         kept, present = set(keys), set(now)
+        if len(kept) != len(keys):
+            raise ValueError("two rows have one key")
         if not present <= kept:
             self._remove_missing(kept, now, head)
             now = list(filter(kept.__contains__, now))
