@@ -42,6 +42,7 @@ def test_a_whole_app_passes_and_every_part_has_a_line_and_nothing_is_left(tmp_pa
         "engine and host",
         *(each.title for each in DIALECTS),
         "file history",
+        "MCP",
         "providers",
         "window",
     ]
