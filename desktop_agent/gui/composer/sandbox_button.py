@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, named, restyle
+from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, named, restyle, row
 
 _LETTERS = 26
 
@@ -90,17 +90,20 @@ class SandboxButton(GhostButton):
         remedy = state.remedy if state is not None else ""
         words = self._explained()
         popover = sandbox_popover(self._theme, self, self.accessibleName(), words, remedy)
+        buttons: list[QWidget] = []
         if state is not None:
             again = TextButton(self._theme, self.tr("Check again"), "refresh-cw")
             again.setObjectName("checkSandboxAgain")
             again.clicked.connect(self.check_requested)
             again.clicked.connect(popover.close)
-            popover.body.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
+            buttons.append(again)
         more = TextButton(self._theme, self.tr("Learn more"), "book-open")
         more.setObjectName("learnSandbox")
         more.clicked.connect(popover.close)
         more.clicked.connect(self._learn)
-        popover.body.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
+        line = row(*buttons, more)
+        line.addStretch()
+        popover.body.addLayout(line)
         popover.open_below(self, above=True)
 
     def _learn(self) -> None:

@@ -202,7 +202,7 @@ class ServerDetail(QFrame):
     def _show_facts(self, state: McpState) -> None:
         server = state.server
         title = self.tr("Command") if server.is_local else self.tr("Address")
-        facts = [(title, command_text(server)), (self.tr("Whose"), origin_words(server))]
+        facts = [(title, command_text(server)), (self.tr("Origin"), origin_words(server))]
         if server.is_local and state.phase in ("running", "starting"):
             inside = self.tr("in the sandbox: this folder, and public addresses")
             outside = self.tr("as an ordinary program, with all that you can reach")
@@ -212,7 +212,7 @@ class ServerDetail(QFrame):
         self._facts.setText("\n".join(f"{name}:  {with_marks(value)}" for name, value in facts))
 
     def _value(self, value: str) -> str:
-        return self.tr("••• (kept apart)") if "${keyring:" in value else value
+        return self.tr("••• (in the keyring)") if "${keyring:" in value else value
 
     def _fit(self) -> None:
         """Give the lists the height of what is in them, to a bound."""

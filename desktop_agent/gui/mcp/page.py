@@ -108,7 +108,7 @@ class ServersPage(QWidget):
         self._close = IconButton(theme, "x", self.tr("Back to the conversation"), pane, keys="Esc")
         self._close.setObjectName("leaveServers")
         about = TextLabel(
-            self.tr("Programs that lend the agent tools. None starts before you trust it."),
+            self.tr("Programs that give agents more tools. None starts before you allow it."),
             "muted",
             pane,
         )

@@ -61,7 +61,7 @@ def tool_row(tool: McpTool, state: McpState) -> SwitchRow:
         key=tool.name,
         title=with_marks(tool.name[:120]),
         below=with_marks(" ".join(tool.description.split())[:_MOST_SHOWN]),
-        badge=translate("Mcp", "described anew") if is_changed else mark_words(tool),
+        badge=translate("Mcp", "changed since allowed") if is_changed else mark_words(tool),
         badge_tone="warn" if is_changed or tool.mark == "changes" else "",
         is_on=tool.name not in state.server.tools_off,
     )
