@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.events import FilesChanged
+from desktop_agent.core.events import ApprovalRequested, FilesChanged
 from desktop_agent.engine.undo.deleted_paths import deleted_paths
 from tests.helpers.providers import LoopbackProvider, Say
 from tests.test_headless import folder, run_lines
@@ -31,6 +31,9 @@ def test_mode_free_deletes_what_undo_holds_and_asks_about_the_rest(folder: Path)
     questions = asked(lines)
     assert len(questions) == 2
     assert "node_modules" in questions[0]
+    requests = [line.request for line in lines if isinstance(line, ApprovalRequested)]
+    # What the card lists in red.
+    assert requests[0].lost == ("node_modules",)
     assert (folder / "node_modules" / "big.js").exists()
     assert (folder / "water.py").exists()
 
