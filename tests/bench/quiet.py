@@ -1,7 +1,7 @@
 """The share of a transcript's height that is answer, change, command or question.
 
-Of the main agent's transcript of the demo's survey, and of ten made-up sessions. The words of the user
-count on neither side; what lies between two rows counts with the lower one.
+Of the main agent's transcript of the demo's survey, and of ten made-up sessions. The words of the
+user count on neither side; what lies between two rows counts with the lower one.
 """
 
 from __future__ import annotations
