@@ -67,7 +67,9 @@ def _run(prepare: Prepare, new_keeper: Callable[[], Keeper], folder: Path) -> tu
         stage = stack.enter_context(_staged(folder))
         keeper = new_keeper()
         stack.callback(keeper.close)
-        outside = stack.enter_context(_started(_program({**stage.what, "says": _OUTSIDE})))
+        # It moves a repository of its own: the other one is mounted meanwhile.
+        free_to = {**stage.what, "git": stage.free_git, "says": _OUTSIDE}
+        outside = stack.enter_context(_started(_program(free_to)))
         serving = {"serves": True, "says": _INSIDE}
         server = stack.enter_context(_enclosed(prepare, keeper, stage, serving))
         results = _answer(server)
@@ -103,6 +105,7 @@ class _Stage:
     """The targets of the attempts, and the boundary they are made within."""
 
     what: dict[str, Any]
+    free_git: str
     boundary: Boundary
     directory: str
     udp: socket.socket
@@ -118,7 +121,8 @@ def _staged(folder: Path) -> Iterator[_Stage]:
         stack.callback(shutil.rmtree, top, ignore_errors=True)
         caches = PrivateCaches(folder / "caches")
         work, shown, hidden = (top / name for name in ("work", "shown", "hidden"))
-        for path in (work / ".git", shown, hidden):
+        free_git = top / "free" / ".git"
+        for path in (work / ".git", free_git, shown, hidden):
             path.mkdir(parents=True)
         stack.callback(shutil.rmtree, caches.make(str(work)), ignore_errors=True)
         (work / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -136,7 +140,7 @@ def _staged(folder: Path) -> Iterator[_Stage]:
         program = str(Path(probe_program.__file__).parent)
         read = (str(shown), os.path.dirname(what["path"]), program, *app_places())  # noqa: PTH120
         boundary = Boundary(session, (str(work),), read, OwnPlaces(kept=(str(hidden),)))
-        yield _Stage(what, boundary, str(work), udp)
+        yield _Stage(what, str(free_git), boundary, str(work), udp)
 
 
 def _listening(stack: contextlib.ExitStack) -> tuple[socket.socket, dict[str, Any]]:
