@@ -13,7 +13,14 @@ from PySide6.QtGui import (
     QKeyEvent,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QMainWindow, QRadioButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QCheckBox,
+    QMainWindow,
+    QRadioButton,
+    QWidget,
+)
 
 from desktop_agent.core.events import (
     Event,
@@ -313,6 +320,10 @@ class MainWindow(QMainWindow):
                 self.frame.notices.hint(self.tr("Press Esc again to stop the agent"))
 
     def focusNextPrevChild(self, is_next: bool) -> bool:
+        # Qt calls this also while the focused widget is hidden or destroyed: no walk then.
+        now = QApplication.focusWidget()
+        if now is not None and not now.isVisible():
+            return super().focusNextPrevChild(is_next)
         return focus_next(self, is_forward=is_next)
 
     def _can_stop(self) -> bool:
