@@ -47,6 +47,7 @@ READING = frozenset({
 })  # fmt: skip
 # Modules that import one, and why nothing of them is measured here.
 ELSEWHERE: dict[str, str] = {
+    "adapters.sandbox.set_aside": "fixed names, without a star, against the last two of a path",
     "gui.mcp.text": "a command as the user types it",
     "self_check.parts": "reads only what it wrote itself",
     "tools.files.documents": "libraries; a zip of modest size, a text that is cut, on a thread",

@@ -39,6 +39,8 @@ MADE = {
     ),
     # Only compiled there, to see whether it can be; what it may match is one character.
     "tools.files.walk:_character_class()[1]": re.compile("[a-z!]"),
+    # The escaped words of a search.
+    "adapters.store.search:__init__()[0]": re.compile("retry before|retry|before"),
 }
 # `regex` ends these itself: tests/tools/files/test_search.py.
 ENDED = {"tools.files.patterns:__init__()[0]", "engine.workspace.ignored_files:_ignored()[0]"}
