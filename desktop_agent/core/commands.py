@@ -39,7 +39,7 @@ from desktop_agent.core.messages import Display
 from desktop_agent.core.models import KeyInfo, ModelCheckup, ModelInfo, ServerInfo
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sandbox import SandboxContents
-from desktop_agent.core.sessions import SearchFound
+from desktop_agent.core.sessions import ExportForm, SearchFound
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.skill_install import Fetched, InstallTarget, SkillUpdate
 from desktop_agent.core.skills import SkillDetail, SkillFile, TrustDecision
@@ -207,6 +207,14 @@ class ChangeRequests(Protocol):
 
 class EngineSide(EngineCommands, EngineQueries, ChangeRequests, Protocol):
     """The engine, as the window sees it."""
+
+
+class SessionFiles(Protocol):
+    """Sessions as files. What is cancelled leaves nothing. Raises SessionFileError."""
+
+    async def export(self, session_id: SessionId, path: str, form: ExportForm) -> None: ...
+    async def import_file(self, path: str, workspace: Workspace) -> SessionId: ...
+    async def progress(self, path: str) -> float: ...
 
 
 class SkillLibrary(Protocol):

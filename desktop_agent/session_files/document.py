@@ -86,10 +86,6 @@ class Document(Head):
     events: tuple[EventEntry, ...] = ()
 
 
-class SessionFileError(Exception):
-    """A session could not be written to a file, or read from one; the text says why."""
-
-
 def branch_entries(branches: Iterable[Branch]) -> tuple[BranchEntry, ...]:
     """Return the branches for the file."""
     return tuple(
@@ -149,14 +145,15 @@ def without_secrets(value: Any, name: str = "") -> Any:
         if not name:
             return redact(value)
         # What is only named a key is known by its name.
-        return redact(f"{name}: {value}").removeprefix(f"{name}: ")
+        head, said = f"{name}: ", redact(f"{name}: {value}")
+        return said[len(head) :] if said.startswith(head) else redact(value)
     if isinstance(value, list):
         items: list[Any] = value
         return [without_secrets(one) for one in items]
     if isinstance(value, dict):
         named: dict[str, Any] = value
         return {
-            key: one if key in _AS_IT_IS else without_secrets(one, key)
+            redact(key): one if key in _AS_IT_IS else without_secrets(one, key)
             for key, one in named.items()
         }
     return value

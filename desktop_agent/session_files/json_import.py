@@ -27,24 +27,18 @@ from desktop_agent.core.events import (
     ListChanged,
 )
 from desktop_agent.core.ids import AgentId, MessageId
+from desktop_agent.core.sessions import SessionFileError
 from desktop_agent.core.tasks import TaskState
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.session_files import document
-from desktop_agent.session_files.document import SessionFileError
+from desktop_agent.session_files.checks import LARGEST_NUMBER, check_id, check_value
 
 LARGEST_FILE = 256 << 20
 _MOST_EVENTS = 500_000
 _MOST_BRANCHES = 500
 _MOST_AGENTS = 5_000
 _MOST_TASKS = 10_000
-_DEEPEST = 64
 _LONGEST_TITLE = 200
-# Nothing counted or timed is larger, and no calendar knows later dates.
-_LARGEST = 1 << 53
-_LATEST = 2e11
-# Where a name ends so, a string is an id of ours.
-_FOREIGN_IDS = frozenset({"call_id", "job_id", "file_id"})
-_WITH_ID = frozenset({"Message", "Note", "ApprovalRequest", "Question", "ChangeSet"})
 _T = TypeVar("_T")
 _NO_FILE = "That is no session that Desktop Agent has exported"
 
@@ -95,13 +89,19 @@ def read(path: Path, workspace: Workspace) -> Imported:
     _check_lists(whole)
     ids = document.renewed()
     head = _head_of(whole)
-    _check_numbers(msgspec.json.decode(head))
+    check_value(msgspec.json.decode(head), is_ours=False)
     ids.learn(head)
     open_agents = _check_events(whole, ids)
     new = msgspec.json.decode(ids.replace(head), type=document.Head)
     open_ids = [AgentId(ids.replace(one.encode()).decode()) for one in open_agents]
     return Imported(
-        _about(whole.session), _frame(new), len(whole.events), whole.events, ids, workspace, open_ids
+        _about(whole.session),
+        _frame(new),
+        len(whole.events),
+        whole.events,
+        ids,
+        workspace,
+        open_ids,
     )
 
 
@@ -139,9 +139,11 @@ def _head_of(whole: document.Document) -> bytes:
 
 def _about(given: document.About) -> document.About:
     now = time.time()
-    title = " ".join(given.title.split())[:_LONGEST_TITLE]
+    title = " ".join(given.title.split())[:_LONGEST_TITLE] or "Imported session"
     created = min(max(given.created_at, 0.0), now)
-    return document.About(title, created, min(max(given.updated_at, created), now), given.usage)
+    # One that was never changed would count as a session in which nothing was said.
+    updated = min(max(given.updated_at, created), now) if given.updated_at > created else now
+    return document.About(title, created, updated, given.usage)
 
 
 def _frame(head: document.Head) -> SessionFrame:
@@ -163,6 +165,8 @@ def _check_branches(whole: document.Document) -> None:
             raise SessionFileError("The branches in the file make no tree.")
         if one.parent is not None and (one.parent not in known or one.parent >= one.number):
             raise SessionFileError("The branches in the file make no tree.")
+        if not is_first:
+            check_id(one.before, "me_")
         known.add(one.number)
     used = [one.used for one in whole.branches]
     if len(set(used)) < len(used) or (whole.branches and 0 not in known):
@@ -177,6 +181,8 @@ def _check_lists(whole: document.Document) -> None:
     marks = [message for message, _ in whole.task_marks]
     if len(set(revisions)) < len(revisions) or len(set(marks)) < len(marks):
         raise SessionFileError("The task lists in the file contradict each other.")
+    for message in marks:
+        check_id(message, "me_")
     for state in states:
         _check_list(state)
 
@@ -184,14 +190,14 @@ def _check_lists(whole: document.Document) -> None:
 def _check_list(state: TaskState) -> None:
     ids = {task.id for task in state.tasks}
     is_sound = len(ids) == len(state.tasks) <= _MOST_TASKS
-    is_sound &= all(0 < one < state.next_id for one in ids) and 0 < state.next_id < _LARGEST
-    is_sound &= 0 <= state.revision < _LARGEST
+    is_sound &= all(0 < one < state.next_id for one in ids) and 0 < state.next_id < LARGEST_NUMBER
+    is_sound &= 0 <= state.revision < LARGEST_NUMBER
     edges = {task.id: set(task.blocked_by) & ids for task in state.tasks}
     try:
         graphlib.TopologicalSorter(edges).prepare()
         for task in state.tasks:
             metadata = msgspec.json.decode(task.metadata_json, type=dict[str, Any])
-            _check_numbers(metadata)
+            check_value(metadata, is_ours=False)
     except (graphlib.CycleError, msgspec.DecodeError, RecursionError):
         is_sound = False
     if not is_sound:
@@ -202,7 +208,7 @@ def _check_events(whole: document.Document, ids: document.Ids) -> list[AgentId]:
     """Check each event and take in its ids; return the subagents that did not end."""
     if len(whole.events) > _MOST_EVENTS:
         raise SessionFileError(f"The file has more than {_MOST_EVENTS:,} events.")
-    _check_id(whole.main_agent, "ag_")
+    check_id(whole.main_agent, "ag_")
     branches = {one.number for one in whole.branches} or {0}
     agents: dict[AgentId, bool] = {whole.main_agent: False}  # whether it has ended
     last = 0
@@ -212,8 +218,8 @@ def _check_events(whole: document.Document, ids: document.Ids) -> list[AgentId]:
         last = entry.seq
         event = _event_of(entry)
         body = msgspec.json.encode(event)
-        _check_numbers(entry.at)
-        _check_value(msgspec.json.decode(body))
+        check_value(entry.at)
+        check_value(msgspec.json.decode(body))
         _follow(event, agents, entry.seq)
         ids.learn(body)
     if any(agent_id not in agents for agent_id in whole.task_lists):
@@ -223,7 +229,7 @@ def _check_events(whole: document.Document, ids: document.Ids) -> list[AgentId]:
 
 def _follow(event: AgentEvent, agents: dict[AgentId, bool], seq: int) -> None:
     if isinstance(event, AgentSpawned):
-        _check_id(event.agent_id, "sa_")
+        check_id(event.agent_id, "sa_")
         if event.agent_id in agents or event.spec.parent_id not in agents:
             raise SessionFileError(f"Event {seq} starts a subagent of nobody’s.")
         agents[event.agent_id] = False
@@ -233,47 +239,3 @@ def _follow(event: AgentEvent, agents: dict[AgentId, bool], seq: int) -> None:
         raise SessionFileError(f"Event {seq} belongs to nobody.")
     elif isinstance(event, AgentEnded):
         agents[event.agent_id] = True
-
-
-def _check_id(text: str, prefix: str = "") -> None:
-    if not text.startswith(prefix) or document.ID_SHAPE.fullmatch(text) is None:
-        raise SessionFileError("The file has an id that is none of Desktop Agent’s.")
-
-
-def _check_value(value: Any, name: str = "", depth: int = 0) -> None:
-    """Check an event: its numbers, how deep it goes, and the ids in it."""
-    if isinstance(value, dict):
-        named: dict[str, Any] = value
-        if depth > _DEEPEST:
-            raise SessionFileError("The file is nested too deeply.")
-        if named.get("type") in _WITH_ID:
-            _check_id(str(named.get("id")))
-        for key, one in named.items():
-            if key == "arguments":  # the model's own words
-                _check_numbers(one, depth + 1)
-            else:
-                _check_value(one, key, depth + 1)
-    elif isinstance(value, list):
-        items: list[Any] = value
-        if depth > _DEEPEST:
-            raise SessionFileError("The file is nested too deeply.")
-        for one in items:
-            _check_value(one, name.removesuffix("s"), depth + 1)
-    elif isinstance(value, str):
-        if name.endswith("_id") and name not in _FOREIGN_IDS and value:
-            _check_id(value)
-    else:
-        _check_numbers(value)
-
-
-def _check_numbers(value: Any, depth: int = 0) -> None:
-    if isinstance(value, dict | list):
-        named: dict[str, Any] | list[Any] = value
-        if depth > _DEEPEST:
-            raise SessionFileError("The file is nested too deeply.")
-        for one in named.values() if isinstance(named, dict) else named:
-            _check_numbers(one, depth + 1)
-    elif isinstance(value, float) and not abs(value) <= _LATEST:
-        raise SessionFileError("The file has a number that is too large.")
-    elif isinstance(value, int) and abs(value) > _LARGEST:
-        raise SessionFileError("The file has a number that is too large.")

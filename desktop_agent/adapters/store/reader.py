@@ -5,19 +5,21 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from pathlib import Path
-from typing import Self
+from pathlib import Path as FilePath
+from typing import Self, TypeVar
 
 from desktop_agent.adapters.store import search as sqlite_search
-from desktop_agent.adapters.store.branches import Branches
+from desktop_agent.adapters.store.branches import Branches, Path
 from desktop_agent.adapters.store.errors import readable_errors
 from desktop_agent.adapters.store.importing import EventRow, SessionFrame, read_frame
 from desktop_agent.adapters.store.rows import decode, read_info
 from desktop_agent.adapters.store.schema import SCHEMA_VERSION, StoreTooNew
 from desktop_agent.core.events import AgentEvent
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import BranchPoint, SearchFound, SessionInfo
 from desktop_agent.engine.base.ports import StoreError
+
+_E = TypeVar("_E")
 
 
 class StoreTooOld(StoreError):
@@ -30,7 +32,7 @@ class SessionReader:
     Opened, used and closed on one thread. Raises StoreError.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: FilePath) -> None:
         with readable_errors():
             address = f"{path.absolute().as_uri()}?mode=ro"
             self._connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=5.0)
@@ -102,18 +104,31 @@ class SessionReader:
                 if (event := decode(body, crc)) is not None:
                     yield EventRow(seq, branch, at, event)
 
-    def shown(self, info: SessionInfo) -> Iterator[AgentEvent]:
-        """Yield what is shown of a session: the branch that was used last, and all subagents."""
+    def shown(self, info: SessionInfo, agent_id: AgentId) -> Iterator[AgentEvent]:
+        """Yield an agent's events; of the main agent's those of the branch that was used last."""
         with readable_errors():
             key = self._key(info.id)
-            on_path, path = self._branches.path(key).condition()
+            path = self._branches.path(key) if agent_id == info.main_agent else Path()
+            on_path, args = path.condition()
             found = self._connection.execute(
-                f"SELECT body, crc FROM event WHERE session = ? AND ({on_path} OR agent <> ?)"
+                f"SELECT body, crc FROM event WHERE session = ? AND agent = ? AND {on_path}"
                 " ORDER BY seq",
-                (key, *path, info.main_agent),
+                (key, agent_id, *args),
             )
             for body, crc in found:
                 if (event := decode(body, crc)) is not None:
+                    yield event
+
+    def of_kind(self, info: SessionInfo, kind: type[_E]) -> Iterator[_E]:
+        """Yield all events of one kind, of every agent and branch."""
+        with readable_errors():
+            found = self._connection.execute(
+                "SELECT body, crc FROM event WHERE session = ? AND kind = ? ORDER BY seq",
+                (self._key(info.id), kind.__name__),
+            )
+            for body, crc in found:
+                event = decode(body, crc)
+                if isinstance(event, kind):
                     yield event
 
     def branch_points(self, info: SessionInfo) -> tuple[BranchPoint, ...]:
