@@ -178,11 +178,10 @@ async def compose(
     except BaseException:
         store.close()
         raise
-    catalog = ModelCatalog(secrets, model)
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model, engine)) if is_warmed else None
-    files = SessionFiles(path, store, engine)
-    return Backend(engine, model, store, secrets, catalog, file, library, files, warming, network)
+    parts = (library, SessionFiles(path, store, engine), warming, network)
+    return Backend(engine, model, store, secrets, ModelCatalog(secrets, model), file, *parts)
 
 
 def _start(engine: Engine, store: SqliteStore, emit: Callable[[Event], None]) -> None:

@@ -18,12 +18,12 @@ _Any = dict[str, object]
 def pieces(reader: SessionReader, info: SessionInfo) -> Iterator[bytes]:
     """Yield the file in pieces: nothing for an event that is only looked at, then one for each."""
     ids = document.numbered()
-    head = _head(reader, info)
-    ids.learn(head)
+    ids.learn(b'"%s"' % info.main_agent.encode())
     for row in reader.rows(info):
         if document.is_portable(row, info.main_agent):
             ids.learn(_event(row))
         yield b""
+    head = _head(reader, info, ids)
     # The closing brace is written after the events.
     yield ids.replace(head)[:-2] + b',\n"events": ['
     is_first = True
@@ -36,7 +36,7 @@ def pieces(reader: SessionReader, info: SessionInfo) -> Iterator[bytes]:
     yield b"\n]}\n"
 
 
-def _head(reader: SessionReader, info: SessionInfo) -> bytes:
+def _head(reader: SessionReader, info: SessionInfo, ids: document.Ids) -> bytes:
     frame = reader.frame(info)
     root = info.workspace.root
     about = (info.title, info.created_at, info.updated_at, info.usage, info.model, root)
@@ -46,11 +46,12 @@ def _head(reader: SessionReader, info: SessionInfo) -> bytes:
         document.About(*about),
         frame.main_agent,
         document.branch_entries(frame.branches),
-        dict(sorted(frame.lists.items(), key=lambda item: item[0] != frame.main_agent)),
+        dict(sorted(frame.lists.items(), key=lambda item: ids.replace(item[0].encode()))),
         frame.versions,
         frame.marks,
     )
     clean = document.without_secrets(msgspec.json.decode(msgspec.json.encode(head)))
+    ids.learn(msgspec.json.encode(clean))
     return msgspec.json.format(msgspec.json.encode(clean), indent=1)
 
 

@@ -117,9 +117,8 @@ def read_frame(connection: sqlite3.Connection, key: int, main_agent: AgentId) ->
         "SELECT revision, body FROM task_version WHERE session = ? ORDER BY revision", (key,)
     )
     marks = connection.execute(
-        "SELECT message, revision FROM task_mark WHERE session = ?"
-        " ORDER BY revision, message", (key,)
-    )  # fmt: skip
+        "SELECT message, revision FROM task_mark WHERE session = ? ORDER BY rowid", (key,)
+    )
     return SessionFrame(
         main_agent,
         tuple(Branch(*row) for row in branches),
