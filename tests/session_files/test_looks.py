@@ -1,4 +1,4 @@
-"""HTML and Markdown of a session: what the window shows, and nothing that a text could smuggle in."""
+"""HTML and Markdown of a session: what the window shows; nothing that a text brings can run."""
 
 from __future__ import annotations
 
