@@ -130,5 +130,8 @@ def test_an_export_that_is_cancelled_leaves_no_file(open_window, qtbot, session,
 def test_a_folder_that_takes_no_file_is_said(open_window, qtbot, session, tmp_path):
     window = open_window()
     shown(window, qtbot)
-    window.files._write(SESSION, str(tmp_path / "gone" / "x.md"), "md")
+    window.commands.export.trigger()
+    dialog = window.findChild(QFileDialog, "exportSession")
+    dialog.fileSelected.emit(str(tmp_path / "gone" / "x.md"))
+    dialog.close()
     qtbot.waitUntil(lambda: "can’t be written" in notice(window), timeout=HANG_MS)
