@@ -40,6 +40,7 @@ from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
 from desktop_agent.gui.controllers.servers import ServersController
 from desktop_agent.gui.controllers.session import SessionController
+from desktop_agent.gui.controllers.session_files import SessionFilesController
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
 from desktop_agent.gui.controllers.skills import SkillsController
@@ -103,7 +104,7 @@ class MainWindow(QMainWindow):
         self.tools = TranscriptController(parts)
         for more in (ProviderStatus, ContextController, TerminalsController):
             more(parts)
-        self.side = SidePanelController(parts)
+        self.side, self.files = SidePanelController(parts), SessionFilesController(parts)
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
         self.changes = ChangesController(parts, self.full)
@@ -165,6 +166,8 @@ class MainWindow(QMainWindow):
             lambda: popups.open_palette((*listed, *self.side.commands()))
         )
         keys.rename.triggered.connect(frame.header.begin_rename)
+        keys.export.triggered.connect(self.files.export_current)
+        keys.import_session.triggered.connect(self.files.import_session)
         keys.delete.triggered.connect(
             lambda: frame.sidebar.sessions.delete(self.flow.current or "")
         )
