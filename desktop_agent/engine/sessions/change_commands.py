@@ -246,7 +246,8 @@ def _is_redo(made: ChangeSet, changes: SessionChanges) -> bool:
 
 
 def _note_text(report: UndoReport, *, is_redo: bool) -> str:
-    names = [*(one.path for one in report.restored), *report.merged]
+    names = [f"{one.was} → {one.path}" if one.was else one.path for one in report.restored]
+    names += report.merged
     what = "redone changes to files that were undone" if is_redo else "undone changes to files"
     text = f"The user has {what}: {_listed(names)}. Read a file again before you change it."
     if report.kept:
