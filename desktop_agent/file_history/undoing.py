@@ -96,6 +96,16 @@ class Undoing:
         found = self._connection.execute("SELECT seq, token FROM restore ORDER BY seq").fetchall()
         return tuple(self._carry_out(seq, token, is_after_crash=True) for seq, token in found)
 
+    def reports(self, set_id: str) -> tuple[UndoReport, ...]:
+        """Return what an undo that is recorded did, as far as its set says; nothing without one."""
+        found = self._connection.execute(
+            "SELECT body, session FROM change_set WHERE id = ? AND kind = 'undo'", (set_id,)
+        )
+        return tuple(
+            UndoReport(set_id, made.files, session_id=session, made=made)
+            for made, session in ((read_set(body), session) for body, session in found)
+        )
+
     # -- what is to be done
 
     def _choose(self, item: Item, choice: Choice | None, work: _Work) -> None:
