@@ -16,6 +16,7 @@ from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary
+from desktop_agent.core.workspace import Workspace
 from tests.guard.rig import NO, SESSION, Person, origin, program
 
 pytestmark = [
@@ -36,7 +37,7 @@ class Sandboxed:
 
     async def run(self, command: str, session_id: SessionId = SESSION) -> tuple[int, str]:
         """Run a command as the shell tool does; return its exit code and what it printed."""
-        boundary = Boundary(session_id, (str(self.folder),), (), call_id="call_1")
+        boundary = Boundary(session_id, Workspace(str(self.folder)), call_id="call_1")
         enclosure = await self.sandbox.enclose(boundary, str(self.folder), dict(os.environ))
         environment = {**os.environ, **enclosure.environment}
         process = await asyncio.create_subprocess_exec(

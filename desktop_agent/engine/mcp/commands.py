@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from desktop_agent.core.events import Event
+from desktop_agent.core.ids import SessionId
 from desktop_agent.core.mcp import McpError, McpServer, McpState
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.settings import Settings
@@ -123,7 +124,8 @@ class McpCommands(ABC):
             Surroundings(
                 confinement,
                 options=lambda: self._current_settings().sandbox,
-                rules=lambda: self._approvals.rules,
+                # A server is of no session.
+                rules=lambda: self._approvals.rules_for(SessionId("")),
                 folder_config=self._folder_config,
                 emit=partial(tell, emit),
             )

@@ -19,6 +19,7 @@ from desktop_agent.core.mcp import McpAnswer, McpError, McpServer, McpState
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.sandbox import Boundary, Enclosure, SandboxOptions
 from desktop_agent.core.tool import Tool
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.mcp.instance import Instance, same_launch
 from desktop_agent.engine.mcp.names import Names
@@ -29,8 +30,9 @@ from desktop_agent.engine.mcp.tools import (
     search_tools,
     tool_of,
 )
-from desktop_agent.engine.permissions import host_rules
+from desktop_agent.engine.permissions import host_rules, policy
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
+from desktop_agent.engine.permissions.file_rules import speaks_of_files
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +48,7 @@ _NO_SANDBOX = "No sandbox holds here: it runs once you allow that it can use all
 class Surroundings:
     """What servers live in. `folder_config` returns a folder's `.mcp.json` and if it is trusted.
 
-    `rules` are the stored rules; `spare` is where servers start that belong to no folder.
+    `rules` are those of no session; `spare` is where servers start that belong to no folder.
     """
 
     confinement: Confinement
@@ -115,7 +117,9 @@ class Servers:
             known = folder.get(name)
             if known is not None and same_launch(known.server, server):
                 known.configure(server)
-                continue
+                # Rules may have been made since it was started.
+                if known.boundary in (None, self._boundary(root, server)):
+                    continue
             if known is not None:
                 self._end(known)
             folder[name] = self._begin(root, server)
@@ -213,7 +217,9 @@ class Servers:
         async def prepare(now: McpServer) -> Launch:
             resolved = await asyncio.to_thread(self.memory.resolved, now, root)
             directory = self._directory(root, resolved)
-            return Launch(resolved, directory, await self._enclosure(root, resolved, directory))
+            boundary = self._boundary(root, resolved)
+            enclosure = await self._enclosure(boundary, resolved, directory)
+            return Launch(resolved, directory, enclosure, boundary)
 
         return Instance(server, self._connector, prepare, changed)
 
@@ -222,24 +228,34 @@ class Servers:
             self._spare.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.path.realpath(Path(root or self._spare, server.cwd))
 
-    async def _enclosure(self, root: str, server: McpServer, directory: str) -> Enclosure | None:
+    def _boundary(self, root: str, server: McpServer) -> Boundary | None:
+        """Return what a server's command may reach; None where nothing keeps it."""
         confinement = self._around.confinement
-        sandbox = confinement.sandbox
         if not server.is_local or server.is_outside or confinement.is_machine:
             return None
-        if sandbox is None or not (await sandbox.ready()).holds:
-            raise McpError(_NO_SANDBOX)
         inside = self._directory(root, McpServer(server.name))
         digest = sha256(f"{root}\0{server.name}".encode("utf-8", "surrogateescape")).hexdigest()
         session_id = SessionId(f"{_SESSION}{digest[:16]}")
         self._sessions[session_id] = root
-        boundary = Boundary(
+        folders = Workspace(inside)
+        refusals = policy.refusing(self._around.rules(), folders)
+        about_files = tuple(rule for rule in refusals if speaks_of_files(rule))
+        return Boundary(
             session_id,
-            (inside,),
-            (inside,),
-            own=confinement.own,
+            folders,
+            confinement.own,
+            about_files,
             options=self._around.options(),
         )
+
+    async def _enclosure(
+        self, boundary: Boundary | None, server: McpServer, directory: str
+    ) -> Enclosure | None:
+        if boundary is None:
+            return None
+        sandbox = self._around.confinement.sandbox
+        if sandbox is None or not (await sandbox.ready()).holds:
+            raise McpError(_NO_SANDBOX)
         return await sandbox.enclose(boundary, directory, server.env)
 
     def _end(self, instance: Instance) -> None:
