@@ -14,11 +14,10 @@ import msgspec
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import CommandRefused, Event, McpChanged
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.mcp import McpAnswer, McpError, McpServer, McpState
-from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.sandbox import Boundary, Enclosure, SandboxOptions
-from desktop_agent.core.tool import Tool
+from desktop_agent.core.tool import Tool, ToolContext
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.mcp.instance import Instance, same_launch
@@ -30,7 +29,7 @@ from desktop_agent.engine.mcp.tools import (
     search_tools,
     tool_of,
 )
-from desktop_agent.engine.permissions import host_rules, policy
+from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.file_rules import speaks_of_files
 
@@ -58,6 +57,15 @@ class Surroundings:
     emit: Callable[[Event], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A server that wants to reach a host: where it runs, and the newest of those who call it."""
+
+    root: str
+    name: str
+    caller: tuple[SessionId, AgentId] | None
+
+
 class Servers:
     """For the engine thread. Nothing runs before `ready` or `watch` names a folder."""
 
@@ -71,7 +79,9 @@ class Servers:
         self._names = Names()
         self._folders: dict[str, dict[str, Instance]] = {}
         self._resting: dict[str, tuple[McpState, ...]] = {}
-        self._sessions: dict[SessionId, str] = {}
+        # Whose network is which server's, and for whom each works.
+        self._networks: dict[SessionId, tuple[str, str]] = {}
+        self._calling: dict[tuple[str, str], list[tuple[SessionId, AgentId]]] = {}
         self._tools: dict[str, tuple[Tool, Offered]] = {}
         self._search = {tool.name: tool for tool in search_tools(self._usable)}
         self._told: dict[str, tuple[McpState, ...]] = {}
@@ -236,7 +246,7 @@ class Servers:
         inside = self._directory(root, McpServer(server.name))
         digest = sha256(f"{root}\0{server.name}".encode("utf-8", "surrogateescape")).hexdigest()
         session_id = SessionId(f"{_SESSION}{digest[:16]}")
-        self._sessions[session_id] = root
+        self._networks[session_id] = (root, server.name)
         folders = Workspace(inside)
         refusals = policy.refusing(self._around.rules(), folders)
         about_files = tuple(rule for rule in refusals if speaks_of_files(rule))
@@ -266,18 +276,12 @@ class Servers:
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
 
-    def host_verdict(self, question: HostQuestion) -> HostVerdict | None:
-        """Return whether a server may reach a host; None when it is no server that asks.
-
-        Who added it meant it to: only a rule that refuses the host keeps it from there, and what
-        the guard refuses everybody.
-        """
-        root = self._sessions.get(question.session_id)
-        if root is None:
+    def asking(self, session_id: SessionId) -> Asking | None:
+        """Return the server that has a network of this id, None when it is no server's."""
+        if (known := self._networks.get(session_id)) is None:
             return None
-        rules = self._around.rules()
-        refusing = host_rules.refusing(rules, root, question.host, question.port)
-        return HostVerdict(refusing is None, "A rule of the person's refuses this host.")
+        calling = self._calling.get(known)
+        return Asking(*known, calling[-1] if calling else None)
 
     # -- tools ---------------------------------------------------------------------------------
 
@@ -336,7 +340,10 @@ class Servers:
         except OSError as error:
             _log.warning("how tools are described was not kept: %s", error)
 
-    async def _call(self, offered: Offered, root: str, arguments: Mapping[str, Any]) -> McpAnswer:
+    async def _call(
+        self, offered: Offered, ctx: ToolContext, arguments: Mapping[str, Any]
+    ) -> McpAnswer:
+        root = ctx.boundary.root
         instance = self._folders.get(root, {}).get(offered.server)
         if instance is None:
             raise McpError("the server is switched off.")
@@ -344,7 +351,12 @@ class Servers:
             key = _memory_key(root, instance.server)
             self._accept(key, {offered.tool.name: offered.tool.digest})
             self._on_change(root)
-        return await instance.call(offered.tool.name, arguments)
+        calling = self._calling.setdefault((root, offered.server), [])
+        calling.append(caller := (ctx.boundary.session_id, ctx.agent_id))
+        try:
+            return await instance.call(offered.tool.name, arguments)
+        finally:
+            calling.remove(caller)
 
     # -- telling -------------------------------------------------------------------------------
 

@@ -59,8 +59,8 @@ class AllowHostForm(QWidget):
         self._places: dict[RuleScope, str] = {}
         about = TextLabel(
             self.tr(
-                "A command that wants to reach another host waits, and you are asked. What "
-                "commands read could be sent to a host that is allowed here."
+                "A command or MCP server that wants to reach another host waits, and you are "
+                "asked. What they read could be sent to a host that is allowed here."
             ),
             "subtle",
             wraps=True,
