@@ -71,7 +71,7 @@ class Boundary(Value, frozen=True):
     of the session's folder, take what they name. `temporary` is the real path of what is called
     `/tmp`, empty where that is the computer's own. `options` are the switches of the settings.
     `is_offline` leaves no network, not the session's either: connections don't all say whose they
-    are.
+    are. `local_ports` are ports of this computer that are reached at `localhost`.
 
     The rest is of one command: `is_changing` is false where it may write nothing,
     `is_git_writable` opens git's own files, except those that make git run a program. `call_id` is
@@ -86,6 +86,7 @@ class Boundary(Value, frozen=True):
     temporary: str = ""
     options: SandboxOptions = SandboxOptions()
     is_offline: bool = False
+    local_ports: tuple[int, ...] = ()
     is_changing: bool = True
     is_git_writable: bool = False
     call_id: str = ""

@@ -45,6 +45,7 @@ from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.host_requests import HostRequests
+from desktop_agent.engine.permissions.host_rules import local_ports
 from desktop_agent.engine.permissions.outside_permits import OutsidePermits
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
@@ -413,15 +414,17 @@ class Dispatch:
     def _boundary(self, caller: Caller) -> Boundary:
         """Return what a call may reach, by whichever tool."""
         info, folders, sandbox = caller.session.info, caller.skills.workspace, self._sandbox
+        rules = self._approvals.rules_for(info.id)
         is_apart = sandbox is not None and sandbox.state.holds and not folders.has_whole_disk
         return Boundary(
             session_id=info.id,
             folders=folders,
             own=self._own,
-            refusals=policy.refusing(self._approvals.rules_for(info.id), info.workspace),
+            refusals=policy.refusing(rules, info.workspace),
             temporary=sandbox.temporary_folder(info.id) if sandbox and is_apart else "",
             options=caller.settings().sandbox,
             is_offline=caller.scope.mode == "look",
+            local_ports=local_ports(rules, info.workspace.root),
         )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:

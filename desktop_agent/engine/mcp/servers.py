@@ -32,6 +32,7 @@ from desktop_agent.engine.mcp.tools import (
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.file_rules import speaks_of_files
+from desktop_agent.engine.permissions.host_rules import local_ports
 
 _log = logging.getLogger(__name__)
 
@@ -248,7 +249,8 @@ class Servers:
         session_id = SessionId(f"{_SESSION}{digest[:16]}")
         self._networks[session_id] = (root, server.name)
         folders = Workspace(inside)
-        refusals = policy.refusing(self._around.rules(), folders)
+        rules = self._around.rules()
+        refusals = policy.refusing(rules, folders)
         about_files = tuple(rule for rule in refusals if speaks_of_files(rule))
         return Boundary(
             session_id,
@@ -256,6 +258,7 @@ class Servers:
             confinement.own,
             about_files,
             options=self._around.options(),
+            local_ports=local_ports(rules, inside),
         )
 
     async def _enclosure(
