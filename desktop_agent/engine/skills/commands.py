@@ -69,9 +69,10 @@ class SkillCommands(ABC):
         return await self._skills.provided_files(root) if self._skills is not None else ()
 
     async def instructions(self, root: str) -> tuple[SkillFile, ...]:
-        """Return the instruction files of a folder that are in use."""
+        """Return the instruction files of a folder, and of those in it, that are in use."""
         if self._skills is None:
             return ()
         await self._skills.ready(root)
         used = self._skills.catalog(root).instructions
-        return tuple(SkillFile(entry.path, entry.size) for entry in used)
+        sizes = {entry.path: entry.size for entry in used}
+        return tuple(SkillFile(path, size) for path, size in sizes.items())

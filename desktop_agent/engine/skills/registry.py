@@ -187,7 +187,8 @@ class Skills:
         ]
         files = [(one.path, one.size) for one in found.instructions]
         files += [(one.path, one.size) for one in (found.servers,) if one is not None]
-        return tuple(SkillFile(path, size) for path, size in (*files, *roles))
+        # Two folders may point at one file.
+        return tuple(SkillFile(path, size) for path, size in dict((*files, *roles)).items())
 
     def _usable(self, root: str, name: str) -> Skill:
         named = [skill for skill in self.catalog(root).skills if skill.name == name]
