@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from desktop_agent.core.skills import SkillDetail, SkillFile, TrustDecision
+from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.skills.registry import Skills
 
 
@@ -67,6 +68,12 @@ class SkillCommands(ABC):
     async def provided_files(self, root: str) -> tuple[SkillFile, ...]:
         """Return the instruction and role files that a folder brings, trusted or not."""
         return await self._skills.provided_files(root) if self._skills is not None else ()
+
+    async def remember_here(self, root: str, line: str) -> str:
+        """Add a line to a folder's instructions; return the file's name. Raises ToolError."""
+        if self._skills is None:
+            raise ToolError("There are no instructions here.")
+        return await self._skills.remember(root, line)
 
     async def instructions(self, root: str) -> tuple[SkillFile, ...]:
         """Return the instruction files of a folder, and of those in it, that are in use."""

@@ -21,7 +21,7 @@ from desktop_agent.engine.skills.rules import visible
 
 LONGEST = 64_000
 MOST_FILES = 50
-_LARGEST_FILE = 1_000_000
+LARGEST_FILE = 1_000_000
 _MOST_BYTES = 2_000_000
 # It is all looked at every two seconds.
 _MOST_FOLDERS = 2_000
@@ -177,7 +177,7 @@ def _text(root: str, name: str) -> str | None:
     if not os.path.lexists(path):
         return None
     try:
-        return read_text(root, str(path), _LARGEST_FILE)[0].removeprefix("\ufeff")
+        return read_text(root, str(path), LARGEST_FILE)[0].removeprefix("\ufeff")
     except (OSError, ToolError) as error:
         warn_once(f"{path} was not read: {error}")
         return None
