@@ -34,7 +34,11 @@ class RememberController(Controller):
         place = self._session.workspace
         root = place.root if place is not None and place.has_root else ""
         dialog = RememberDialog(self._theme, text, root, self._frame.window())
-        dialog.kept.connect(lambda line, is_here: self.add(line, root if is_here else ""))
+
+        def keep(line: str, is_here: bool) -> None:
+            self.add(line, root if is_here else "")
+
+        dialog.kept.connect(keep)
         dialog.open()
 
     def add(self, line: str, root: str = "") -> None:
