@@ -22,6 +22,7 @@ from desktop_agent.gui.kit.widgets import (
 
 _WIDE, _HIGH = 44, 22  # in widths of the text size
 _LINES = 4
+_INDENT = 28  # below the words of a choice, in pixels
 # A line to keep in mind, not an answer.
 _SUGGESTED = 300
 LONGEST_LINE = 2_000
@@ -40,29 +41,41 @@ class RememberDialog(QDialog):
         self.setObjectName("rememberDialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Remember this"))
+        self._theme = theme
+        self._make_line(text)
+        self._build(root)
+        fit_dialog(self, theme, _WIDE, _HIGH)
+        self._line.setFocus()
+        self._line.selectAll()
+        self._look()
+
+    def _make_line(self, text: str) -> None:
         self._line = named(QPlainTextEdit(self), "rememberLine", self.tr("What to remember"))
         self._line.setTabChangesFocus(True)
         self._line.setPlainText(suggested_line(text))
         self._line.setFixedHeight(_LINES * self._line.fontMetrics().lineSpacing() + 16)
         self._line.textChanged.connect(self._look)
-        self._mine = self._choice(
-            "rememberMine",
-            self.tr("Your instructions"),
-            self.tr("Every agent is given them, in every folder"),
-        )
+
+    def _build(self, root: str) -> None:
+        theme = self._theme
+        about_mine = self.tr("Every agent is given them, in every folder")
+        self._mine = self._choice("rememberMine", self.tr("Your instructions"), about_mine)
         folder = with_marks(plain(PurePath(root).name or root)).replace("&", "&&")
         here = self.tr("AGENTS.md of {folder}").format(folder=folder)
-        about = self.tr("Agents that work in this folder are given it, also by other apps")
-        self._here = self._choice("rememberHere", here, about)
+        about_here = self.tr("Agents that work in this folder are given it, also by other apps")
+        self._here = self._choice("rememberHere", here, about_here)
         self._mine.setChecked(True)
-        self._here.setVisible(bool(root))
         self._keep = PrimaryButton(theme, self.tr("Remember"), "check", self, name="rememberKeep")
         self._keep.setDefault(True)
         self._keep.clicked.connect(self._accept)
         leave = GhostButton(theme, self.tr("Cancel"), "", self, clicked=self.reject)
         leave.setAutoDefault(False)
         where = TextLabel(self.tr("Where it is written"), "strong", self)
-        choices = column(where, self._mine, self._here, spacing=theme.space("xs"))
+        choices = column(where, self._mine, self._caption(about_mine), spacing=theme.space("xs"))
+        if root:
+            choices.addWidget(self._here)
+            choices.addWidget(self._caption(about_here))
+        self._here.setVisible(bool(root))
         column(
             self._line,
             choices,
@@ -72,16 +85,16 @@ class RememberDialog(QDialog):
             edges=theme.space("l"),
             within=self,
         )
-        fit_dialog(self, theme, _WIDE, _HIGH)
-        self._line.setFocus()
-        self._line.selectAll()
-        self._look()
 
     def _choice(self, name: str, words: str, about: str) -> QRadioButton:
         button = named(QRadioButton(words, self), name)
-        button.setToolTip(about)
         button.setAccessibleDescription(about)
         return button
+
+    def _caption(self, words: str) -> TextLabel:
+        label = TextLabel(words, "caption", self, wraps=True)
+        label.setIndent(_INDENT)
+        return label
 
     @property
     def _text(self) -> str:
