@@ -7,7 +7,6 @@ org.freedesktop.Notifications begins with. jeepney, which the keyring brings any
 from __future__ import annotations
 
 import contextlib
-import html
 import logging
 import queue
 import sys
@@ -164,7 +163,9 @@ class _Server:
     def _show(self, notice: DesktopNotice) -> None:
         if self._line is None:
             self._connect()
-        text = html.escape(notice.text, quote=False) if self._has_markup else notice.text
+        from html import escape  # not at the start
+
+        text = escape(notice.text, quote=False) if self._has_markup else notice.text
         keys = [_OPEN, _ALLOW] if notice.can_allow else [_OPEN]
         actions = [word for key in keys for word in (key, self._words[key])]
         hints = {"desktop-entry": ("s", "desktop-agent")}

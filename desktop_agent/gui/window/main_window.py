@@ -103,8 +103,9 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
-        for more in (ProviderStatus, ContextController, TerminalsController):
+        for more in (ProviderStatus, ContextController):
             more(parts)
+        self.terminals = TerminalsController(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
@@ -141,6 +142,8 @@ class MainWindow(QMainWindow):
         self.queries.failed.connect(partial(self._put_notice, "query"))
         self.changes.changed.connect(self.side.show_state)
         self.side.undo_requested.connect(self.changes.undo_agent)
+        self.side.job_requested.connect(self.terminals.open)
+        self.terminals.changed.connect(self.side.show_jobs)
         self.attention.opened.connect(self._come_back_to)
         self.attention.allowed.connect(self._allow)
         self.attention.quit_requested.connect(self.quit_now)

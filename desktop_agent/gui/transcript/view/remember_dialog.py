@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QPlainTextEdit, QRadioButton, QWidget
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QRadioButton, QStyle, QWidget
 
 from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.safe_text import clean, with_marks
@@ -22,7 +22,7 @@ from desktop_agent.gui.kit.widgets import (
 
 _WIDE, _HIGH = 44, 22  # in widths of the text size
 _LINES = 4
-_INDENT = 28  # below the words of a choice, in pixels
+_GAP = 12  # between the mark of a choice and its words, with the edge
 # A line to keep in mind, not an answer.
 _SUGGESTED = 300
 LONGEST_LINE = 2_000
@@ -93,7 +93,9 @@ class RememberDialog(QDialog):
 
     def _caption(self, words: str) -> TextLabel:
         label = TextLabel(words, "caption", self, wraps=True)
-        label.setIndent(_INDENT)
+        self._mine.ensurePolished()
+        mark = QStyle.PixelMetric.PM_ExclusiveIndicatorWidth
+        label.setIndent(self._mine.style().pixelMetric(mark, None, self._mine) + _GAP)
         return label
 
     @property
