@@ -17,6 +17,7 @@ from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.kit.preload import Preload
 from desktop_agent.gui.kit.text import plain, with_plural
+from desktop_agent.gui.state.background_jobs import BackgroundJob
 from desktop_agent.gui.state.session_state import EVERYTHING, Facet
 
 if TYPE_CHECKING:
@@ -46,9 +47,11 @@ class SidePanelController(Controller):
 
     Signals:
         undo_requested(agent_id): what a subagent did to files is to be taken back
+        job_requested(agent_id, job_id): the terminal of a command in the background
     """
 
     undo_requested = Signal(str)
+    job_requested = Signal(str, str)
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
@@ -97,6 +100,13 @@ class SidePanelController(Controller):
             self._show()
         if Facet.SHOWN in changed:
             self._show_agent()
+
+    def show_jobs(self, jobs: tuple[BackgroundJob, ...]) -> None:
+        """Show the commands of this session that run in the background."""
+        if jobs:
+            self._make()
+        if self._panel is not None:
+            self._panel.jobs.show_jobs(jobs)
 
     def _feed(self, panel: RightPanel, changed: Facet) -> None:
         panel.tasks.show_state(self._known, changed)
@@ -179,6 +189,7 @@ class SidePanelController(Controller):
         self._panel = panel = RightPanel(self._theme, self._frame, self._tasks, self._agents)
         self._frame.add_side(panel)
         panel.filled.connect(self._show)
+        panel.jobs.opened.connect(self.job_requested)
         panel.left.connect(self._frame.composer.focus_text)
         panel.tasks.edited.connect(self._edit_tasks)
         panel.tasks.tasks.jump_requested.connect(self._jump)

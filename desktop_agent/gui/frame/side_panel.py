@@ -1,4 +1,4 @@
-"""What stands beside the conversation: the tasks and, below them, the subagents."""
+"""What stands beside the conversation: tasks, subagents, commands in the background."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.gui.agents.panel import AgentPanel
+from desktop_agent.gui.frame.job_list import JobList
 from desktop_agent.gui.frame.layout import SidePart
 from desktop_agent.gui.kit.lists.columns import NO_LIMIT
 from desktop_agent.gui.kit.theme import Theme
@@ -51,6 +52,10 @@ class RightPanel(SidePart):
         column.addWidget(self.tasks, 1)
         column.addWidget(self._line)
         column.addWidget(self.agents, 1)
+        self.jobs = JobList(theme, self)
+        column.addWidget(self.jobs)
+        self.jobs.filled.connect(self._show_parts)
+        self.jobs.left.connect(self.left)
         for part in (self.tasks, self.agents):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.tasks.tasks.filled.connect(self._show_parts)
@@ -73,7 +78,7 @@ class RightPanel(SidePart):
 
     @property
     def has_content(self) -> bool:
-        return not self.tasks.is_empty or self._has_agents
+        return not self.tasks.is_empty or self._has_agents or not self.jobs.is_empty
 
     @property
     def _has_agents(self) -> bool:
