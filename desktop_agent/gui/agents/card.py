@@ -27,9 +27,9 @@ from desktop_agent.gui.notes.strip import NoteList
 from desktop_agent.gui.state.agent_notes import AgentNotes
 
 # The buttons of the card, each the same command as in the row and in its menu.
-_BUTTONS = ("answer", "probe", "pause", "step", "stop", "finish")
+_BUTTONS = ("answer", "probe", "aside", "pause", "step", "stop", "budget", "finish")
 # These are less often wanted: without a title, but with a name.
-_ICON_BUTTONS = ("aside", "budget", "copy", "undo", "open")
+_ICON_BUTTONS = ("copy", "undo", "open")
 _HELD_COMMANDS = ("more", "finish", "stop")
 
 
@@ -87,6 +87,11 @@ class AgentCard(QFrame):
         self._show_doubt(agent)
         self._show_buttons(agent)
         self._show_notes(agent, notes)
+
+    def button(self, command: str) -> QWidget:
+        """Return the button of a command, for what opens at it; the card where that is hidden."""
+        button = self._buttons[command]
+        return button if button.isVisible() else self
 
     def ask_stop(self) -> bool:
         """Ask once before others are stopped as well; tell whether that was asked just now."""
@@ -156,14 +161,16 @@ class AgentCard(QFrame):
     def _show_buttons(self, agent: AgentRow) -> None:
         is_ended = agent.info.is_ended
         for command, button in self._buttons.items():
-            title = self.tr("Step") if command == "step" else self._actions.title(agent, command)
+            title = self._actions.title(agent, command)
             if isinstance(button, GhostButton):
-                button.set_text(title)
-            else:
+                short = {"step": self.tr("Step"), "aside": self.tr("Ask…")}
+                button.set_text(short.get(command, title))
+            if command != "step":
                 button.setAccessibleName(title)
             button.setEnabled(self._actions.can_do(agent, command))
             button.setToolTip(self._actions.tip(agent, command))
             button.setVisible(button.isEnabled() or not is_ended)
+        self._buttons["answer"].setVisible(self._buttons["answer"].isEnabled())
         self._buttons["copy"].setVisible(is_ended)
         self._buttons["undo"].setVisible(self._buttons["undo"].isEnabled())
         self._buttons["step"].setVisible(agent.state == "paused")

@@ -29,6 +29,8 @@ _PALETTE_COMMANDS = ("open", "steer", "pause", "step", "stop")
 _MOST_IN_PALETTE = 6
 _TOP = 10
 _ASKS_SHARE = 0.4
+# The card of a subagent at work is about so many rows high.
+_CARD_ROWS = 3.6
 
 
 # So many may be on their way to the disk at once.
@@ -93,7 +95,7 @@ class AgentPanel(QWidget):
         if changed & (Facet.SESSION | Facet.AGENTS | Facet.REQUESTS):
             self.asks.show_state(state)
         if changed & Facet.SESSION:
-            self.tree.filter.clear()
+            self.tree.close_up()
         if changed & (Facet.AGENTS | Facet.BUDGETS):
             self.tree.set_agents(state.agents, state.held)
         if changed & Facet.SESSION:
@@ -119,23 +121,17 @@ class AgentPanel(QWidget):
         return (self._area, self.asks)
 
     def wanted_height(self) -> int:
-        """Return the height in which nothing has to be scrolled."""
-        layout = self._column
-        width = self._area.viewport().width()
-        high = layout.totalHeightForWidth(width) if layout.hasHeightForWidth() else 0
-        high = max(high, layout.totalSizeHint().height())
-        return high + (self.asks.sizeHint().height() if self.asks.count else 0)
+        """Return the height in which tree and card stand whole, whoever is selected, if anybody.
 
-    def least_height(self) -> int:
-        """Return the height in which the card is whole, though the rest is scrolled."""
-        high = self._content.heightForWidth(self._area.viewport().width())
-        if not self.asks.count:
-            return high
-        return min(high + self.asks.sizeHint().height(), round(high / (1 - _ASKS_SHARE)))
+        What waits for the user takes from this, so that nothing above moves as it comes and goes.
+        """
+        card = round(_CARD_ROWS * self._theme.size("row2"))
+        return self._column.contentsMargins().top() + self.tree.sizeHint().height() + card
 
     def set_alone(self, is_alone: bool) -> None:
         """Begin where the window's header does, with nothing above."""
-        self._column.setContentsMargins(0, _TOP if is_alone else 0, 0, 0)
+        top = _TOP if is_alone else self._theme.space("s")
+        self._column.setContentsMargins(0, top, 0, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave most of the height to the tree and the card."""
