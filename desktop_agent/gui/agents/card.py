@@ -27,7 +27,7 @@ from desktop_agent.gui.notes.strip import NoteList
 from desktop_agent.gui.state.agent_notes import AgentNotes
 
 # The buttons of the card, each the same command as in the row and in its menu.
-_BUTTONS = ("answer", "probe", "aside", "pause", "step", "stop", "budget", "finish")
+_BUTTONS = ("probe", "aside", "pause", "step", "stop", "budget", "finish")
 # These are less often wanted: without a title, but with a name.
 _ICON_BUTTONS = ("copy", "undo", "open")
 _HELD_COMMANDS = ("more", "finish", "stop")
@@ -37,7 +37,7 @@ class AgentCard(QFrame):
     """What is done with a note is a signal of `notes`.
 
     Signals:
-        sent(agent_id, mode, text): mode is `steer`, `answer` or `aside`
+        sent(agent_id, mode, text): mode is `steer` or `aside`
         command_requested(agent_id, command): one of `actions.ICONS`, or `more` (budget), or
             `stop_all` (the user confirmed it)
         probe_closed(agent_id): the quoted answer is to go
@@ -128,8 +128,7 @@ class AgentCard(QFrame):
         self.asked.setVisible(question is not None)
         if question is not None:
             text = self.tr("It asks: {question}").format(question=plain_words(question.text))
-            options = [("questionOption", plain_words(option)) for option in question.options]
-            self.asked.show_choices(text, *options)
+            self.asked.show_choices(text, ("steer-answer", self.tr("Answer…")))
 
     def _show_budget(self, agent: AgentRow) -> None:
         self.held.setVisible(agent.state == "held")
@@ -170,7 +169,6 @@ class AgentCard(QFrame):
             button.setEnabled(self._actions.can_do(agent, command))
             button.setToolTip(self._actions.tip(agent, command))
             button.setVisible(button.isEnabled() or not is_ended)
-        self._buttons["answer"].setVisible(self._buttons["answer"].isEnabled())
         self._buttons["copy"].setVisible(is_ended)
         self._buttons["undo"].setVisible(self._buttons["undo"].isEnabled())
         self._buttons["step"].setVisible(agent.state == "paused")
@@ -184,10 +182,6 @@ class AgentCard(QFrame):
     def _command(self, command: str) -> None:
         if self._agent is not None:
             self.command_requested.emit(self._agent.key, command)
-
-    def _on_option(self, number: int) -> None:
-        if self._question is not None:
-            self._on_sent("answer", self._question.options[number])
 
     def _on_held(self, number: int) -> None:
         self._command(_HELD_COMMANDS[number])
@@ -210,7 +204,7 @@ class AgentCard(QFrame):
             label.setWordWrap(True)
             label.hide()
         self.asked = ChoiceBlock(theme, "steerQuestion", "message-circle-question-mark", self)
-        self.asked.chosen.connect(self._on_option)
+        self.asked.chosen.connect(lambda _: self._command("answer"))
         self.held = ChoiceBlock(theme, "steerBudget", "gauge", self)
         self.held.chosen.connect(self._on_held)
         self.doubt = ChoiceBlock(theme, "steerStop", "circle-stop", self)

@@ -192,9 +192,9 @@ class SidePanelController(Controller):
         engine, agent = self._engine, AgentId(agent_id)
         match command:
             case "answer":
-                question = self._known.question_of(agent_id)
-                if question is not None:
-                    engine.answer(question.id, text)
+                self._reveal()
+                if self._panel is not None:
+                    self._panel.agents.answer(agent_id)
             case "open":
                 self._session.show_agent(agent_id)
             case "more":
