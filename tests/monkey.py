@@ -23,7 +23,7 @@ from typing import Any
 
 import shiboken6
 from PySide6.QtCore import QMimeData, QObject, QPoint, QPointF, Qt, QTimer, QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPlainTextEdit, QPushButton, QWidget
 
@@ -132,6 +132,8 @@ class Monkey(QObject):
 
     def _step(self) -> None:
         if self._left <= 0:
+            for scheme in _SCHEMES:
+                QDesktopServices.unsetUrlHandler(scheme)
             self.done.emit()
             return
         self._left -= 1
@@ -215,7 +217,14 @@ class Monkey(QObject):
 
     def _wheel(self) -> str:
         top, where = self._place()
-        QTest.wheelEvent(top.windowHandle(), QPointF(where), QPoint(0, self._random.choice((-1200, 240))))
+        target = top.childAt(where) or top
+        turned, within = self._random.choice((-1200, 240)), QPointF(target.mapFrom(top, where))
+        none, still = Qt.MouseButton.NoButton, Qt.ScrollPhase.NoScrollPhase
+        over = QPointF(top.mapToGlobal(where))
+        modifiers = Qt.KeyboardModifier.NoModifier
+        turn = QPoint(0, turned)
+        event = QWheelEvent(within, over, QPoint(), turn, none, modifiers, still, False)
+        QApplication.sendEvent(target, event)
         return "wheel"
 
     def _drop(self) -> str:
