@@ -85,7 +85,6 @@ class RequestRow(QFrame):
         """Leave the answer to the card, or offer it here."""
         self._acts.setVisible(not is_pointer)
         self._arrow.setVisible(is_pointer)
-        self._effect.setVisible(not is_pointer and bool(self._effect.text()))
 
     def focus_answer(self) -> None:
         """Give the focus to the field of an answer; a request gets it as a whole."""

@@ -182,9 +182,7 @@ class AskedElsewhereCard(AskCard):
         icon = IconLabel(theme, "message-circle-question-mark", "accent", 16)
         self._go = GhostButton(theme, self.tr("Answer…"), "arrow-right", name="answerElsewhere")
         self._go.clicked.connect(self.wanted)
-        line = row(icon, (title, 1), self._go)
-        line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
-        self.body.addLayout(line)
+        self.body.addLayout(row(icon, (title, 1), self._go))
         self.setAccessibleName(said)
 
     def take_focus(self) -> bool:
