@@ -57,7 +57,8 @@ _MODIFIERS = (
     Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
 )
 # With Ctrl: what begins, finds, folds, jumps, copies, pastes and takes back; not what quits.
-_CONTROL_KEYS = tuple(getattr(_K, f"Key_{one}") for one in "NKPFLBJACVXZYDWO") + (
+_CONTROL_KEYS = (
+    *[getattr(_K, f"Key_{one}") for one in "NKPFLBJACVXZYDWO"],
     *(_K.Key_Comma, _K.Key_Period, _K.Key_Plus, _K.Key_Minus, _K.Key_0, _K.Key_Return),
 )
 # What would ask the network, or end the app.
@@ -92,7 +93,7 @@ class Defects(logging.Handler):
 
 
 class Monkey(QObject):
-    """Plays `steps` steps, one each time Qt's loop turns, also while a dialog has a loop of its own.
+    """Plays steps, one each time Qt's loop turns, also while a dialog has a loop of its own.
 
     `done` is emitted once, after the last.
     """
@@ -120,7 +121,7 @@ class Monkey(QObject):
             (2, self._collect),
         )
         for scheme in _SCHEMES:
-            QDesktopServices.setUrlHandler(scheme, self, "swallow")
+            QDesktopServices.setUrlHandler(scheme, self, b"swallow")
 
     @Slot(QUrl)
     def swallow(self, url: QUrl) -> None:

@@ -183,6 +183,9 @@ class AgentCard(QFrame):
         if self._agent is not None:
             self.command_requested.emit(self._agent.key, command)
 
+    def _on_answer(self, _: int) -> None:
+        self._command("answer")
+
     def _on_held(self, number: int) -> None:
         self._command(_HELD_COMMANDS[number])
 
@@ -204,7 +207,7 @@ class AgentCard(QFrame):
             label.setWordWrap(True)
             label.hide()
         self.asked = ChoiceBlock(theme, "steerQuestion", "message-circle-question-mark", self)
-        self.asked.chosen.connect(lambda _: self._command("answer"))
+        self.asked.chosen.connect(self._on_answer)
         self.held = ChoiceBlock(theme, "steerBudget", "gauge", self)
         self.held.chosen.connect(self._on_held)
         self.doubt = ChoiceBlock(theme, "steerStop", "circle-stop", self)

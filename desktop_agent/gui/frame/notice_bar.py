@@ -68,7 +68,7 @@ class NoticeBar(QFrame):
         self.hide()
 
     def apply(self, event: Event) -> None:
-        """Follow refused commands and failures of the engine; a provider's are in the transcript."""
+        """Follow what was refused and what failed here; the transcript tells of a provider."""
         if isinstance(event, EngineFailed | CommandRefused):
             self.put("engine", Notice(event.message, "error"))
 

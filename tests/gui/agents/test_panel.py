@@ -583,7 +583,6 @@ def test_a_note_that_never_reached_the_disk_comes_back_into_its_field(
     assert field.text() == " ".join(filter(None, ("use euros", typed_since)))
 
 
-
 def test_a_waiting_note_can_be_changed_and_taken_back(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
@@ -720,7 +719,9 @@ def ask(panel: AgentPanel, *options: str) -> None:
 def test_the_card_of_who_asks_leads_to_the_one_place_for_the_answer(panel, qtbot) -> None:
     ask(panel, "main", "release")
     assert panel.strip.asked.words.text() == "It asks: Which branch?"
-    assert [one.text().strip() for one in panel.strip.asked.findChildren(QPushButton)] == ["Answer…"]
+    assert [one.text().strip() for one in panel.strip.asked.findChildren(QPushButton)] == [
+        "Answer…"
+    ]
     with qtbot.assertNotEmitted(panel.answered):
         button(panel, "steer-answer").click()
     field = panel.asks.findChild(QLineEdit, "askField")
@@ -740,7 +741,6 @@ def test_who_is_shown_is_answered_on_the_card_in_the_transcript(panel, qtbot) ->
     with qtbot.waitSignal(panel.asks.ask_chosen) as hit:
         button(panel, "steer-answer").click()
     assert hit.args == [ONE, "qu_1"]
-
 
 
 def test_words_of_a_model_are_never_taken_for_a_page(panel) -> None:

@@ -450,7 +450,9 @@ def test_a_limit_of_money_for_a_model_without_a_price_holds_before_it_costs_anyt
     form.close()
 
 
-def test_a_childs_question_in_the_main_transcript_leads_to_where_it_is_answered(window, team, qtbot):
+def test_a_childs_question_in_the_main_transcript_leads_to_where_it_is_answered(
+    window, team, qtbot
+):
     team.scripts["main"] = [spawns("alpha"), Calls(("wait", {})), Say("I wait."), Say("All done.")]
     ask = Calls(("ask_parent", {"question": "Which currency?"}))
     team.scripts["alpha"] = [ask, Say("alpha is done")]

@@ -31,9 +31,7 @@ def leave_all(qtbot, window):
     window.full.leave()
 
 
-def test_the_window_and_its_sessions_survive_a_monkey(
-    open_window, project, theme, qtbot, defects
-):
+def test_the_window_and_its_sessions_survive_a_monkey(open_window, project, theme, qtbot, defects):
     window = open_window(project, model="demo")
     qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     monkey = Monkey(window, theme, project, seed=7)
