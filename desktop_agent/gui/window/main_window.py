@@ -216,7 +216,7 @@ class MainWindow(QMainWindow):
     def _on_followed(self, events: tuple[Event, ...]) -> None:
         for event in events:
             if self.known.is_about_shown(event):
-                self.frame.notices.apply(event, self.flow.agent)
+                self.frame.notices.apply(event)
                 if isinstance(event, TurnEnded):
                     self._look_at_folder()
                     if self.isActiveWindow():
@@ -229,7 +229,6 @@ class MainWindow(QMainWindow):
     def _on_shown(self, page: AgentPage) -> None:
         frame = self.frame
         frame.set_conversing(True)
-        frame.notices.remove("retry")
         frame.notices.remove("drop")
         frame.sidebar.sessions.set_current(page.info.id)
         if page.info.is_untouched and not page.events:
