@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from desktop_agent.core.messages import ImagePart
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
     Item,
@@ -56,6 +57,15 @@ class ActivityRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PicturesRow:
+    """Pictures below what they came with: calls, or, if `is_said`, a message of the user's."""
+
+    key: str
+    pictures: tuple[ImagePart, ...]
+    is_said: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class WorkingRow:
     """The last row while the agent works, or is paused, and nothing else shows it."""
 
@@ -70,7 +80,7 @@ class EarlierRow:
     key: str = EARLIER_KEY
 
 
-Row = Item | ActivityRow | WorkingRow | EarlierRow
+Row = Item | ActivityRow | PicturesRow | WorkingRow | EarlierRow
 
 
 def is_text(row: Row) -> bool:
@@ -97,6 +107,7 @@ def build_rows(
             joined.append(item)
         else:
             rows.append(item)
+            rows += _pictures_rows([item])
     return rows + _activity_rows(joined, unfolded)
 
 
@@ -113,7 +124,15 @@ def _activity_rows(
     key = activity_key(joined[0].key)
     is_open = unfolded.get(key, False)
     line = ActivityRow(key, tuple(joined), is_open)
-    return [line, *joined] if is_open else [line]
+    return [line, *(joined if is_open else ()), *_pictures_rows(joined)]
+
+
+def _pictures_rows(items: Sequence[Item]) -> list[Row]:
+    """Return one row with all pictures of the items, or none."""
+    having = [item for item in items if isinstance(item, UserItem | ToolItem)]
+    pictures = tuple(picture for item in having for picture in item.pictures)
+    is_said = isinstance(items[0], UserItem)
+    return [PicturesRow(f"pictures/{items[0].key}", pictures, is_said)] if pictures else []
 
 
 def _activity(item: Item, *, is_joining: bool) -> str:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.events import AgentEvent, Event
+from desktop_agent.core.messages import ImagePart
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, column, single_timer
 from desktop_agent.gui.state.session_state import AgentPage
@@ -227,6 +228,7 @@ class TranscriptView(CardHost):
             # The button that was pressed goes away; the focus must not go just anywhere.
             resolved.connect(self.compose_requested)
         self.text_requested.connect(self._show_text)
+        self.picture_requested.connect(self._show_picture)
         self.more_requested.connect(self._show_more)
         self.activity_toggled.connect(self._on_activity_toggled)
         self.row_wanted.connect(self._show_card)
@@ -259,6 +261,12 @@ class TranscriptView(CardHost):
 
     def _show_text(self, title: str, text: str) -> None:
         show_text(self.theme, title, text, self)
+
+    def _show_picture(self, pictures: Sequence[ImagePart], which: int) -> None:
+        # Rarely wanted.
+        from desktop_agent.gui.transcript.view.picture_viewer import PictureViewer
+
+        PictureViewer(self.theme, pictures, which, self).open()
 
     def _open_menu(self, at: QPoint, on_screen: QPoint) -> None:
         self.menu_at(at).popup(on_screen)

@@ -1,0 +1,216 @@
+"""Pictures in the transcript, small: each opens large."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QFontMetrics,
+    QHideEvent,
+    QImage,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+)
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from desktop_agent.core.messages import ImagePart
+from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.pictures import PictureLoader, picture_size
+from desktop_agent.gui.kit.rtl import placed
+from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import EnterPresses, GhostButton, row
+from desktop_agent.gui.transcript.cards.card import Card, CardHost
+from desktop_agent.gui.transcript.cards.picture_text import (
+    picture_measures,
+    picture_name,
+    pictures_text,
+)
+from desktop_agent.gui.transcript.state.rows import PicturesRow
+
+# A picture by itself, and one of several.
+_ALONE, _AMONG = QSize(320, 240), QSize(200, 150)
+# So small a one has room around it; so wide is what is said of it at least.
+_LEAST, _LEAST_TEXT = QSize(48, 48), 140
+_MOST_SHOWN = 24
+
+
+class PicturesCard(Card):
+    """Those of a message stand at its side, others at the leading side."""
+
+    def __init__(self, host: CardHost, shown: PicturesRow) -> None:
+        super().__init__(host.theme, host.ground, ground="", edge="")
+        self.setObjectName("picturesCard")
+        self._host = host
+        self._row = shown
+        self._tiles: list[PictureTile] = []
+        self._more: QWidget | None = None
+        self._flow = FlowLayout(spacing=host.theme.space("m"))
+        parts = (None, self._flow) if shown.is_said else ((self._flow, 1),)
+        self.body.addLayout(row(*parts))
+        self.set_row(shown)
+
+    def set_row(self, shown: PicturesRow) -> None:
+        """Show these pictures; those that are there already stay."""
+        self._row = shown
+        pictures = shown.pictures[:_MOST_SHOWN]
+        room = _ALONE if len(shown.pictures) == 1 else _AMONG
+        while (
+            self._tiles
+            and tuple(one.picture for one in self._tiles) != pictures[: len(self._tiles)]
+        ):
+            self._drop(self._tiles.pop())
+        for tile in self._tiles:
+            tile.set_room(room)
+        for number in range(len(self._tiles), len(pictures)):
+            tile = PictureTile(self._host, pictures[number], number + 1, room, self)
+            tile.clicked.connect(lambda _=False, which=number: self._open(which))
+            self._tiles.append(tile)
+            self._flow.addWidget(tile)
+        self._show_more(len(shown.pictures) - len(pictures))
+        self.setAccessibleName(pictures_text(shown))
+
+    def _show_more(self, count: int) -> None:
+        if self._more is not None:
+            self._drop(self._more)
+            self._more = None
+        if count:
+            words = self.tr("{count} more").format(count=count)
+            self._more = GhostButton(self._theme, words, "image", self, name="morePictures")
+            self._more.clicked.connect(lambda: self._open(_MOST_SHOWN))
+            self._flow.addWidget(self._more)
+
+    def _drop(self, part: QWidget) -> None:
+        self._flow.removeWidget(part)
+        part.hide()
+        part.deleteLater()
+
+    def _open(self, which: int) -> None:
+        self._host.picture_requested.emit(self._row.pictures, which)
+
+    def take_focus(self) -> bool:
+        """Go to the first picture."""
+        self._tiles[0].setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return True
+
+
+class PictureTile(EnterPresses, QAbstractButton):
+    """One picture, its name and its size. It is decoded when it is first seen."""
+
+    def __init__(
+        self, host: CardHost, picture: ImagePart, number: int, room: QSize, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("pictureTile")
+        self.picture = picture
+        self._theme: Theme = host.theme
+        self._loader: PictureLoader = host.pictures
+        self._size = picture_size(picture.data)
+        self._name = picture_name(picture, number)
+        self._measures = picture_measures(picture, self._size)
+        self._pixmap = QPixmap()
+        # The number it comes under, 0 before it was asked for.
+        self._asked = 0
+        self._is_damaged = self._size.isEmpty()
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self._say()
+        self.set_room(room)
+        self._loader.loaded.connect(self._on_loaded)
+
+    def set_room(self, room: QSize) -> None:
+        """Show the picture in so much room, never larger than it is."""
+        self._shown = QSize(_LEAST_TEXT, 0) if self._size.isEmpty() else self._size
+        if self._shown.width() > room.width() or self._shown.height() > room.height():
+            self._shown = self._shown.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+        self._box = self._shown.expandedTo(_LEAST)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        lines = self._theme.space("xs") + 2 * QFontMetrics(self._theme.font("small")).lineSpacing()
+        return QSize(max(self._box.width(), _LEAST_TEXT), self._box.height() + lines)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the picture itself is on screen."""
+        return not self._pixmap.isNull()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._loader.forget(self._asked)
+        if self._pixmap.isNull():
+            self._asked = 0
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        box = placed(self.layoutDirection(), self.rect(), QRect(0, 0, *self._box.toTuple()))
+        self._paint_picture(painter, box)
+        self._paint_text(painter, box.bottom() + 1 + self._theme.space("xs"))
+        painter.end()
+        self._load()
+
+    def _paint_picture(self, painter: QPainter, box: QRect) -> None:
+        theme = self._theme
+        edge = QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5)
+        outline = QPainterPath()
+        outline.addRoundedRect(edge, theme.radius("ctl"), theme.radius("ctl"))
+        painter.save()
+        painter.setClipPath(outline)
+        if self._pixmap.isNull():
+            painter.fillRect(box, theme.color("sunken"))
+            size = theme.icon_px(16)
+            icon = theme.pixmap("image", "subtle", size, self.devicePixelRatioF())
+            painter.drawPixmap(box.center().x() - size // 2, box.center().y() - size // 2, icon)
+        else:
+            # What is drawn without a ground is drawn for paper.
+            has_ground = not self._pixmap.hasAlpha()
+            paper = theme.color("sunken") if has_ground else Qt.GlobalColor.white
+            painter.fillRect(box, paper)
+            place = QRect(0, 0, *self._shown.toTuple())
+            place.moveCenter(box.center())
+            painter.drawPixmap(place, self._pixmap)
+        painter.restore()
+        token = "accent" if self.hasFocus() else ("line2" if self.underMouse() else "line")
+        painter.setPen(QPen(theme.color(token), 2 if self.hasFocus() else 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawPath(outline)
+
+    def _paint_text(self, painter: QPainter, top: int) -> None:
+        font = self._theme.font("small")
+        metrics = QFontMetrics(font)
+        painter.setFont(font)
+        tones = ("fg", "err" if self._is_damaged else "subtle")
+        for text, token in zip((self._name, self._measures), tones, strict=True):
+            shown = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, self.width())
+            painter.setPen(self._theme.color(token))
+            line = QRect(0, top, self.width(), metrics.lineSpacing())
+            leading = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(line, leading, shown)
+            top += metrics.lineSpacing()
+
+    def _load(self) -> None:
+        if not (self._asked or self._is_damaged):
+            ratio = self.devicePixelRatioF()
+            self._asked = self._loader.load(self.picture.data, _ALONE * ratio)
+
+    def _on_loaded(self, number: int, image: QImage) -> None:
+        if number != self._asked:
+            return
+        if image.isNull():
+            self._is_damaged = True
+            self._measures = picture_measures(self.picture, QSize())
+            self._say()
+        else:
+            self._pixmap = QPixmap.fromImage(image)
+        self.update()
+
+    def _say(self) -> None:
+        self.setAccessibleName(f"{self._name}, {self._measures}")
+        self.setAccessibleDescription(self.tr("Press Enter to see it large"))
