@@ -18,7 +18,7 @@ from tests.helpers.panels import open_page
 from tests.helpers.pictures import SVG, bomb, encoded, moving_gif, picture
 
 # Said of pictures that are damaged on purpose.
-pytestmark = pytest.mark.qt_log_ignore("JPEG", "libpng", "Rejecting image", "QGIFH", extend=True)
+pytestmark = pytest.mark.qt_log_ignore(
     "JPEG", "libpng", "Rejecting image", "QGIFHandler", extend=True
 )
 
@@ -239,12 +239,15 @@ def turn_wheel(canvas, angle):
     QApplication.sendEvent(canvas.viewport(), turned)
 
 
-def test_a_small_picture_is_not_blown_up_and_esc_closes_it(view, qtbot):
+def test_a_small_picture_is_not_blown_up_and_esc_closes_it(view, theme, qtbot):
     open_page(view, opened(begins(), *looks_at(1, picture())))
     viewer = open_large(view, qtbot)
     assert scale_of(viewer) == "100 %"
     with qtbot.waitSignal(viewer.destroyed):
         qtbot.keyClick(viewer, Qt.Key.Key_Escape)
+    theme.configure("dark")
+    theme.configure("light")
+    see_all(view, qtbot)
 
 
 def test_the_other_pictures_are_a_key_away(view, qtbot):

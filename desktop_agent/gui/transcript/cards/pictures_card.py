@@ -30,7 +30,7 @@ from desktop_agent.gui.transcript.cards.picture_text import (
 from desktop_agent.gui.transcript.state.rows import PicturesRow
 
 # A picture by itself, and one of several.
-_ALONE, _AMONG = QSize(320, 240), QSize(200, 150)
+_ALONE, _AMONG = QSize(320, 240), QSize(320, 150)
 # So small a one has room around it; so wide is what is said of it at least.
 _LEAST, _LEAST_TEXT = QSize(48, 48), 140
 _MOST_SHOWN = 24

@@ -197,11 +197,15 @@ class _Canvas(QGraphicsView):
         self.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         self.setDragMode(QGraphicsView.DragMode.ScrollHandDrag)
         self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorUnderMouse)
-        self.setBackgroundBrush(QBrush(theme.color("sunken")))
-        theme.changed.connect(lambda: self.setBackgroundBrush(QBrush(theme.color("sunken"))))
+        self._theme = theme
+        theme.changed.connect(self._on_theme_changed)
+        self._on_theme_changed()
         self._item: QGraphicsPixmapItem | None = None
         self._whole = QSize()
         self._is_fitted = True
+
+    def _on_theme_changed(self) -> None:
+        self.setBackgroundBrush(QBrush(self._theme.color("sunken")))
 
     def clear(self, size: QSize) -> None:
         """Show nothing; a picture of this size comes."""
