@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Literal
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QImageIOHandler, QImageReader
 
+from desktop_agent.core.messages import ImagePart
 from desktop_agent.core.parts.pictures import picture_type
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.failure_log import attempt
+from desktop_agent.gui.kit.links import real_path
 
 # Decoded, it takes four times as many bytes: under what Qt allows a picture.
 MOST_PIXELS = 60_000_000
 _LONGEST_EDGE = 32_000
 # The size stands within the first of the file, behind a profile and a preview at most.
 _HEADER = 256 * 1024
+# Files are read up to this size, and said to be changed if they were so much later.
+_LARGEST = 20_000_000
+_SLACK_S = 2.0
+# Why a file can't be shown: it is not there, or another one by now.
+PictureLoss = Literal["gone", "changed"]
 _TURNED = QImageIOHandler.Transformation.TransformationRotate90
 
 
@@ -82,32 +96,61 @@ def decoded(data: bytes, most: QSize) -> QImage:
     return source.reader.read()
 
 
+def read_picture(path: str, workspace: Workspace, until: float) -> ImagePart | PictureLoss:
+    """Return a picture from the session's folders, if it was not changed after `until`."""
+    try:
+        real = real_path(path, workspace)
+        return "gone" if real is None else _read(real, path, until)
+    except OSError:
+        return "gone"
+
+
+def _read(real: Path, path: str, until: float) -> ImagePart | PictureLoss:
+    # Not even for a moment is a pipe waited on, or what a link has led to meanwhile.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(real, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            return "gone"
+        if status.st_mtime > until + _SLACK_S:
+            return "changed"
+        data = file.read(_LARGEST + 1) if status.st_size <= _LARGEST else b""
+    return ImagePart(picture_type(data[:16]), data if len(data) <= _LARGEST else b"", path)
+
+
 class _Relay(QObject):
     """Carries a picture to the window's thread. Whoever holds it keeps it, on either side."""
 
-    done = Signal(int, QImage)
+    done = Signal(int, object)
 
 
 class PictureLoader(QObject):
-    """Decodes pictures beside the window, one at a time: so much memory is used at most.
+    """Reads and decodes beside the window, one picture at a time: so much memory is used at most.
 
-    `loaded(number, image)`: what was asked for under this number; the image may be none.
+    `loaded(number, found)`: what was asked for under this number, None if that failed.
     """
 
-    loaded = Signal(int, QImage)
+    loaded = Signal(int, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._waiting: dict[int, tuple[bytes, QSize]] = {}
+        self._waiting: dict[int, Callable[[], object]] = {}
         self._last = 0
         self._is_busy = False
         self._relay = _Relay()
         self._relay.done.connect(self._on_done, Qt.ConnectionType.QueuedConnection)
 
     def load(self, data: bytes, most: QSize) -> int:
-        """Ask for a picture; return the number it comes under."""
+        """Ask for a decoded picture, as `decoded` gives it; return the number it comes under."""
+        return self._ask(partial(decoded, data, most))
+
+    def read(self, path: str, workspace: Workspace, until: float) -> int:
+        """Ask for a file, as `read_picture` gives it; return the number it comes under."""
+        return self._ask(partial(read_picture, path, workspace, until))
+
+    def _ask(self, act: Callable[[], object]) -> int:
         self._last += 1
-        self._waiting[self._last] = (data, most)
+        self._waiting[self._last] = act
         self._start()
         return self._last
 
@@ -120,17 +163,15 @@ class PictureLoader(QObject):
             return
         self._is_busy = True
         # The newest first: it is what somebody looks at.
-        number, (data, most) = self._waiting.popitem()
-        work = (self._relay, number, data, most)
-        # A daemon: a large picture must not keep the app from ending.
-        threading.Thread(target=_decode, args=work, name="picture", daemon=True).start()
+        work = (self._relay, *self._waiting.popitem())
+        # A daemon: neither a large picture nor a disk that hangs may keep the app from ending.
+        threading.Thread(target=_work, args=work, name="picture", daemon=True).start()
 
-    def _on_done(self, number: int, image: QImage) -> None:
+    def _on_done(self, number: int, found: object) -> None:
         self._is_busy = False
         self._start()
-        self.loaded.emit(number, image)
+        self.loaded.emit(number, found)
 
 
-def _decode(relay: _Relay, number: int, data: bytes, most: QSize) -> None:
-    image = attempt("a picture", lambda: decoded(data, most), QImage)
-    relay.done.emit(number, image)
+def _work(relay: _Relay, number: int, act: Callable[[], object]) -> None:
+    relay.done.emit(number, attempt("a picture", act, lambda: None))

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from desktop_agent.core.changes import ChangeSet, ChangeTotal, SessionChanges
 from desktop_agent.core.ids import AgentId, MessageId
 
+# Ends of names of what can be looked at.
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+_MOST_PICTURES = 24
 # So much is said of what can't be put back.
 MOST_UNHELD = 8
 
@@ -18,7 +21,8 @@ class FileCounts:
 
     `is_undone` tells that all of them are taken back, last by the undo `undone_by`, which is
     empty where it is not known; `is_alone` tells that this undo took back nothing else. `unheld`
-    says in words what can't be put back. `path` is the file where there is but one.
+    says in words what can't be put back. `path` is the file where there is but one, `pictures` are
+    the paths of those that were made or changed and still stand, `until` is when the last was.
     """
 
     files: int
@@ -29,6 +33,8 @@ class FileCounts:
     undone_by: str = ""
     is_alone: bool = False
     path: str = ""
+    pictures: tuple[str, ...] = ()
+    until: float = 0.0
 
 
 class ChangeSets:
@@ -139,14 +145,19 @@ class ChangeSets:
         newest = max(by, key=lambda one: self._sets[one].ended if one in self._sets else 0.0)
         undo = self._sets.get(newest)
         is_alone = undo is not None and set(undo.undoes) == set(ids)
-        return replace(counted, is_undone=True, undone_by=newest, is_alone=is_alone)
+        return replace(counted, is_undone=True, undone_by=newest, is_alone=is_alone, pictures=())
 
 
 def _added_up(sets: Iterable[ChangeSet]) -> FileCounts | None:
     paths: set[str] = set()
     unlisted = added = removed = 0
     unheld: dict[str, None] = {}
+    # By path, when it was made or changed last; 0 for what is gone.
+    pictures: dict[str, float] = {}
     for made in sets:
+        for file in made.files:
+            if file.path.lower().endswith(_PICTURES):
+                pictures[file.path] = 0.0 if file.kind == "deleted" else made.ended
         unheld.update(dict.fromkeys(made.unheld))
         paths.update(file.path for file in made.files)
         # A set names only its first files.
@@ -156,4 +167,7 @@ def _added_up(sets: Iterable[ChangeSet]) -> FileCounts | None:
     if not files:
         return None
     path = next(iter(paths)) if files == 1 and paths else ""
-    return FileCounts(files, added, removed, tuple(unheld)[:MOST_UNHELD], path=path)
+    left = tuple(one for one, at in pictures.items() if at)[:_MOST_PICTURES]
+    until = max(pictures.values(), default=0.0)
+    told = tuple(unheld)[:MOST_UNHELD]
+    return FileCounts(files, added, removed, told, path=path, pictures=left, until=until)

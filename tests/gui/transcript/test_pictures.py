@@ -1,5 +1,6 @@
 """Pictures that a tool read or gave, or that the person attached, are seen, and open large."""
 
+import os
 import threading
 
 import pytest
@@ -13,7 +14,9 @@ from desktop_agent.gui.kit import pictures as decoding
 from desktop_agent.gui.kit.pictures import decoded, picture_size
 from desktop_agent.gui.transcript.cards.pictures_card import PictureTile
 from desktop_agent.gui.transcript.view.picture_viewer import PictureViewer, file_name
+from tests.gui.changes.samples import CHILD, file, made, told, undo
 from tests.gui.transcript.story import AGENT, begins, call, ends, opened, reads, runs, says
+from tests.helpers import events as made_up
 from tests.helpers.panels import open_page
 from tests.helpers.pictures import SVG, bomb, encoded, moving_gif, picture
 
@@ -282,3 +285,69 @@ def test_a_name_for_a_copy_is_one_that_every_disk_takes(name):
     assert saved.endswith(".png")
     assert 4 < len(saved) < 120
     assert not set(saved) & set('/\\:\0\n"<>|?*')
+
+
+# -- pictures that are files ---------------------------------------------------------------
+
+
+def makes(folder, *sets):
+    """Return a session in the folder, with a turn that changed these files."""
+    page = [begins(), attaches(), *(told(one) for one in sets), ends()]
+    return made_up.opened(folder=str(folder), events=page)
+
+
+def put(folder, name="plot.png", at=100.0, data=None):
+    """Write a file that was changed at that time."""
+    path = folder / name
+    path.write_bytes(data or encoded("PNG"))
+    os.utime(path, (at, at))
+    return path
+
+
+def test_a_picture_that_the_agent_made_stands_at_the_end_of_its_turn(view, qtbot, tmp_path):
+    put(tmp_path)
+    new = made("cs_1", file("plot.png", "created", -1, -1), "notes.txt")
+    open_page(view, makes(tmp_path, new, made("cs_2", "plot.png", agent=CHILD)))
+    see_all(view, qtbot)
+    assert spoken(view)[0].startswith("plot.png, 60 × 40 · ")
+    kinds = [type(shown.row).__name__ for shown in view.page.rows]
+    assert kinds[-2:] == ["ChangesItem", "PicturesRow"]
+    tile = tiles(view)[0]
+    qtbot.waitUntil(lambda: tile.height() == tile.sizeHint().height())
+    assert open_large(view, qtbot).windowTitle() == "plot.png"
+    view.apply([told(undo("un_1", "cs_1", "cs_2"))])
+    qtbot.waitUntil(lambda: tiles(view) == [])
+
+
+def test_what_the_agent_read_again_is_not_shown_twice(view, qtbot, tmp_path):
+    put(tmp_path)
+    read = looks_at(1, picture(name="plot.png"))
+    page = [begins(), attaches(), told(made("cs_1", "plot.png")), *read, ends()]
+    open_page(view, made_up.opened(folder=str(tmp_path), events=page))
+    see_all(view, qtbot)
+    assert len(tiles(view)) == 1
+
+
+def test_a_file_that_is_another_one_by_now_is_not_shown_for_it(view, qtbot, tmp_path):
+    put(tmp_path, at=500.0)
+    put(tmp_path, "text.png", data=b"no picture")
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.png"
+    outside.write_bytes(encoded("PNG"))
+    (tmp_path / "link.png").symlink_to(outside)
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "folder.png").mkdir()
+    names = ("plot.png", "text.png", "link.png", "pipe.png", "folder.png", "none.png", str(outside))
+    open_page(view, makes(tmp_path, made("cs_1", *names)))
+    said = ["changed since", "can't be shown", *["not there any more"] * 5]
+    wanted = [f"{name}, {words}" for name, words in zip(names, said, strict=True)]
+    qtbot.waitUntil(lambda: spoken(view) == wanted)
+    for tile in tiles(view):
+        tile.click()
+    shown = view.findChildren(PictureViewer)
+    assert [viewer.windowTitle() for viewer in shown] == ["text.png"]
+
+
+def test_a_picture_that_was_deleted_again_is_not_looked_for(view, tmp_path):
+    gone = made("cs_2", file("plot.png", "deleted"), call="call_2")
+    open_page(view, makes(tmp_path, made("cs_1", "plot.png"), gone))
+    assert tiles(view) == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
@@ -23,16 +25,19 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import EnterPresses, GhostButton, row
 from desktop_agent.gui.transcript.cards.card import Card, CardHost
 from desktop_agent.gui.transcript.cards.picture_text import (
+    loss_text,
     picture_measures,
     picture_name,
     pictures_text,
 )
-from desktop_agent.gui.transcript.state.rows import PicturesRow
+from desktop_agent.gui.transcript.state.rows import MadePicture, PicturesRow
 
 # A picture by itself, and one of several.
 _ALONE, _AMONG = QSize(320, 240), QSize(320, 150)
 # So small a one has room around it; so wide is what is said of it at least.
 _LEAST, _LEAST_TEXT = QSize(48, 48), 140
+# So large is the place of a file that was not read yet.
+_UNKNOWN = QSize(200, 150)
 _MOST_SHOWN = 24
 
 
@@ -56,20 +61,22 @@ class PicturesCard(Card):
         self._row = shown
         pictures = shown.pictures[:_MOST_SHOWN]
         room = _ALONE if len(shown.pictures) == 1 else _AMONG
-        while (
-            self._tiles
-            and tuple(one.picture for one in self._tiles) != pictures[: len(self._tiles)]
-        ):
+        while self._tiles and not self._begin(pictures):
             self._drop(self._tiles.pop())
         for tile in self._tiles:
             tile.set_room(room)
         for number in range(len(self._tiles), len(pictures)):
             tile = PictureTile(self._host, pictures[number], number + 1, room, self)
             tile.clicked.connect(lambda _=False, which=number: self._open(which))
+            tile.resized.connect(self.resized)
             self._tiles.append(tile)
             self._flow.addWidget(tile)
         self._show_more(len(shown.pictures) - len(pictures))
         self.setAccessibleName(pictures_text(shown))
+
+    def _begin(self, pictures: Sequence[ImagePart | MadePicture]) -> bool:
+        """Whether the tiles that are there show the first of these."""
+        return [one.source for one in self._tiles] == list(pictures[: len(self._tiles)])
 
     def _show_more(self, count: int) -> None:
         if self._more is not None:
@@ -87,7 +94,17 @@ class PicturesCard(Card):
         part.deleteLater()
 
     def _open(self, which: int) -> None:
-        self._host.picture_requested.emit(self._row.pictures, which)
+        """Show one large, and from there the others that are known by now."""
+        known = [tile.picture for tile in self._tiles]
+        known += [one if isinstance(one, ImagePart) else None for one in self._others]
+        found = {at: one for at, one in enumerate(known) if one is not None}
+        if which in found:
+            parts = list(found.values())
+            self._host.picture_requested.emit(parts, list(found).index(which))
+
+    @property
+    def _others(self) -> Sequence[ImagePart | MadePicture]:
+        return self._row.pictures[_MOST_SHOWN:]
 
     def take_focus(self) -> bool:
         """Go to the first picture."""
@@ -96,32 +113,47 @@ class PicturesCard(Card):
 
 
 class PictureTile(EnterPresses, QAbstractButton):
-    """One picture, its name and its size. It is decoded when it is first seen."""
+    """One picture, its name and its size. It is read and decoded when it is first seen.
+
+    `resized`: how large it is became known. `picture` is None before a file was read.
+    """
+
+    resized = Signal()
 
     def __init__(
-        self, host: CardHost, picture: ImagePart, number: int, room: QSize, parent: QWidget
+        self,
+        host: CardHost,
+        source: ImagePart | MadePicture,
+        number: int,
+        room: QSize,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("pictureTile")
-        self.picture = picture
+        self.source = source
+        self.picture: ImagePart | None = None
+        self._host = host
         self._theme: Theme = host.theme
         self._loader: PictureLoader = host.pictures
-        self._size = picture_size(picture.data)
-        self._name = picture_name(picture, number)
-        self._measures = picture_measures(picture, self._size)
+        self._name = picture_name(source, number)
+        self._measures = ""
+        self._size = _UNKNOWN
+        self._is_damaged = False
         self._pixmap = QPixmap()
         # The number it comes under, 0 before it was asked for.
         self._asked = 0
-        self._is_damaged = self._size.isEmpty()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self._say()
         self.set_room(room)
+        if isinstance(source, ImagePart):
+            self._take(source)
+        self._say()
         self._loader.loaded.connect(self._on_loaded)
 
     def set_room(self, room: QSize) -> None:
         """Show the picture in so much room, never larger than it is."""
+        self._room = room
         self._shown = QSize(_LEAST_TEXT, 0) if self._size.isEmpty() else self._size
         if self._shown.width() > room.width() or self._shown.height() > room.height():
             self._shown = self._shown.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
@@ -196,21 +228,39 @@ class PictureTile(EnterPresses, QAbstractButton):
             top += metrics.lineSpacing()
 
     def _load(self) -> None:
-        if not (self._asked or self._is_damaged):
-            ratio = self.devicePixelRatioF()
-            self._asked = self._loader.load(self.picture.data, _ALONE * ratio)
+        session = self._host.session
+        if self._asked or self._is_damaged:
+            return
+        if self.picture is not None:
+            most = _ALONE * self.devicePixelRatioF()
+            self._asked = self._loader.load(self.picture.data, most)
+        elif isinstance(self.source, MadePicture) and session is not None:
+            path, until = self.source.path, self.source.until
+            self._asked = self._loader.read(path, session.workspace, until)
 
-    def _on_loaded(self, number: int, image: QImage) -> None:
+    def _on_loaded(self, number: int, found: object) -> None:
         if number != self._asked:
             return
-        if image.isNull():
-            self._is_damaged = True
-            self._measures = picture_measures(self.picture, QSize())
-            self._say()
+        if isinstance(found, ImagePart):
+            self._asked = 0
+            self._take(found)
+            self.resized.emit()
+        elif isinstance(found, QImage) and not found.isNull():
+            self._pixmap = QPixmap.fromImage(found)
         else:
-            self._pixmap = QPixmap.fromImage(image)
+            self._is_damaged = True
+            self._measures = loss_text(found)
+        self._say()
         self.update()
 
+    def _take(self, picture: ImagePart) -> None:
+        """Know what the picture is, and how large."""
+        self.picture = picture
+        self._size = picture_size(picture.data)
+        self._is_damaged = self._size.isEmpty()
+        self._measures = picture_measures(picture, self._size)
+        self.set_room(self._room)
+
     def _say(self) -> None:
-        self.setAccessibleName(f"{self._name}, {self._measures}")
+        self.setAccessibleName(", ".join(filter(None, (self._name, self._measures))))
         self.setAccessibleDescription(self.tr("Press Enter to see it large"))

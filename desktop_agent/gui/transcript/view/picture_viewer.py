@@ -147,13 +147,13 @@ class PictureViewer(QDialog):
         self._state.setText(words)
         self._canvas.setAccessibleName(words)
 
-    def _on_loaded(self, number: int, image: QImage) -> None:
+    def _on_loaded(self, number: int, image: object) -> None:
         if number != self._asked:
             return
-        if image.isNull():
-            self._say_damaged()
-        else:
+        if isinstance(image, QImage) and not image.isNull():
             self._canvas.show_image(image)
+        else:
+            self._say_damaged()
 
     def _show_scale(self, factor: float) -> None:
         words = f"{factor * 100:.0f} %"
