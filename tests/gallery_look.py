@@ -20,6 +20,7 @@ from desktop_agent.core.messages import (
     ToolResult,
 )
 from desktop_agent.gui.transcript.cards.pictures_card import PictureTile
+from desktop_agent.gui.transcript.view.table_data import parse_table
 from tests import gallery_story as story
 from tests.helpers.windows import part
 
@@ -40,6 +41,21 @@ async def show_look(gallery: Gallery) -> None:
     await gallery.take("92-picture-large", viewer)
     viewer.findChild(QPushButton, "wholePicture").click()
     await gallery.take("93-picture-whole", viewer)
+    viewer.reject()
+    await _show_table(gallery)
+
+
+async def _show_table(gallery: Gallery) -> None:
+    view = gallery.window.pages.page(gallery.window.flow.agent)
+    assert view is not None
+    cities = ("Berlin", "Kraków", "Lisbon", "São Paulo", "東京")
+    lines = [f"{n},{cities[n % 5]},{(n * 7919) % 9973 / 10},=A{n}*2" for n in range(1, 1205)]
+    data = "\n".join(["id,city,revenue,note", *lines]).encode()
+    view.show_rows(parse_table(data))
+    viewer = part(gallery.window, "tableViewer")
+    await gallery.take("94-table", viewer)
+    part(gallery.window, "tableSearch").setText("lis")
+    await gallery.take("95-table-found", viewer)
     viewer.reject()
 
 

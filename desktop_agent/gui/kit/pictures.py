@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageIOHandler, QImageReader
 
 from desktop_agent.core.messages import ImagePart
 from desktop_agent.core.parts.pictures import picture_type
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.kit.failure_log import attempt
 from desktop_agent.gui.kit.links import real_path
 
 # Decoded, it takes four times as many bytes: under what Qt allows a picture.
@@ -116,62 +112,3 @@ def _read(real: Path, path: str, until: float) -> ImagePart | PictureLoss:
             return "changed"
         data = file.read(_LARGEST + 1) if status.st_size <= _LARGEST else b""
     return ImagePart(picture_type(data[:16]), data if len(data) <= _LARGEST else b"", path)
-
-
-class _Relay(QObject):
-    """Carries a picture to the window's thread. Whoever holds it keeps it, on either side."""
-
-    done = Signal(int, object)
-
-
-class PictureLoader(QObject):
-    """Reads and decodes beside the window, one picture at a time: so much memory is used at most.
-
-    `loaded(number, found)`: what was asked for under this number, None if that failed.
-    """
-
-    loaded = Signal(int, object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._waiting: dict[int, Callable[[], object]] = {}
-        self._last = 0
-        self._is_busy = False
-        self._relay = _Relay()
-        self._relay.done.connect(self._on_done, Qt.ConnectionType.QueuedConnection)
-
-    def load(self, data: bytes, most: QSize) -> int:
-        """Ask for a decoded picture, as `decoded` gives it; return the number it comes under."""
-        return self._ask(partial(decoded, data, most))
-
-    def read(self, path: str, workspace: Workspace, until: float) -> int:
-        """Ask for a file, as `read_picture` gives it; return the number it comes under."""
-        return self._ask(partial(read_picture, path, workspace, until))
-
-    def _ask(self, act: Callable[[], object]) -> int:
-        self._last += 1
-        self._waiting[self._last] = act
-        self._start()
-        return self._last
-
-    def forget(self, number: int) -> None:
-        """Take back what was asked for, if it was not begun."""
-        self._waiting.pop(number, None)
-
-    def _start(self) -> None:
-        if self._is_busy or not self._waiting:
-            return
-        self._is_busy = True
-        # The newest first: it is what somebody looks at.
-        work = (self._relay, *self._waiting.popitem())
-        # A daemon: neither a large picture nor a disk that hangs may keep the app from ending.
-        threading.Thread(target=_work, args=work, name="picture", daemon=True).start()
-
-    def _on_done(self, number: int, found: object) -> None:
-        self._is_busy = False
-        self._start()
-        self.loaded.emit(number, found)
-
-
-def _work(relay: _Relay, number: int, act: Callable[[], object]) -> None:
-    relay.done.emit(number, attempt("a picture", act, lambda: None))

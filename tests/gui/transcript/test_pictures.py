@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QGraphicsView, QLabel, 
 
 from desktop_agent.core.events import MessageAdded, ToolEnded
 from desktop_agent.core.messages import FilesDisplay, Message, TextPart, ToolResult
-from desktop_agent.gui.kit import pictures as decoding
 from desktop_agent.gui.kit.pictures import decoded, picture_size
+from desktop_agent.gui.transcript.cards import pictures_card
 from desktop_agent.gui.transcript.cards.pictures_card import PictureTile
 from desktop_agent.gui.transcript.view.picture_viewer import PictureViewer, file_name
 from tests.gui.changes.samples import CHILD, file, made, told, undo
@@ -188,7 +188,7 @@ def test_pictures_are_decoded_beside_the_window(view, qtbot, monkeypatch):
         threads.append(threading.current_thread())
         return decoded(data, most)
 
-    monkeypatch.setattr(decoding, "decoded", noted)
+    monkeypatch.setattr(pictures_card, "decoded", noted)
     open_page(view, opened(begins(), *looks_at(1, picture(), picture(name="b.png"))))
     see_all(view, qtbot)
     assert len(threads) == 2

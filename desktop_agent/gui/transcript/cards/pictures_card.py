@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -19,7 +20,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.core.messages import ImagePart
 from desktop_agent.gui.kit.flow_layout import FlowLayout
-from desktop_agent.gui.kit.pictures import PictureLoader, picture_size
+from desktop_agent.gui.kit.pictures import decoded, picture_size, read_picture
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import EnterPresses, GhostButton, row
@@ -134,7 +135,7 @@ class PictureTile(EnterPresses, QAbstractButton):
         self.picture: ImagePart | None = None
         self._host = host
         self._theme: Theme = host.theme
-        self._loader: PictureLoader = host.pictures
+        self._background = host.background
         self._name = picture_name(source, number)
         self._measures = ""
         self._size = _UNKNOWN
@@ -149,7 +150,7 @@ class PictureTile(EnterPresses, QAbstractButton):
         if isinstance(source, ImagePart):
             self._take(source)
         self._say()
-        self._loader.loaded.connect(self._on_loaded)
+        self._background.done.connect(self._on_loaded)
 
     def set_room(self, room: QSize) -> None:
         """Show the picture in so much room, never larger than it is."""
@@ -174,7 +175,7 @@ class PictureTile(EnterPresses, QAbstractButton):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._loader.forget(self._asked)
+        self._background.forget(self._asked)
         if self._pixmap.isNull():
             self._asked = 0
 
@@ -233,10 +234,11 @@ class PictureTile(EnterPresses, QAbstractButton):
             return
         if self.picture is not None:
             most = _ALONE * self.devicePixelRatioF()
-            self._asked = self._loader.load(self.picture.data, most)
+            self._asked = self._background.ask(partial(decoded, self.picture.data, most))
         elif isinstance(self.source, MadePicture) and session is not None:
             path, until = self.source.path, self.source.until
-            self._asked = self._loader.read(path, session.workspace, until)
+            act = partial(read_picture, path, session.workspace, until)
+            self._asked = self._background.ask(act)
 
     def _on_loaded(self, number: int, found: object) -> None:
         if number != self._asked:

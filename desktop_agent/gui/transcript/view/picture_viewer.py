@@ -28,7 +28,8 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.messages import ImagePart
 from desktop_agent.core.parts.pictures import picture_type
-from desktop_agent.gui.kit.pictures import PictureLoader, picture_size
+from desktop_agent.gui.kit.background import Background
+from desktop_agent.gui.kit.pictures import decoded, picture_size
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     IconButton,
@@ -59,8 +60,8 @@ class PictureViewer(QDialog):
         self._pictures = pictures
         self._which = which
         self._asked = 0
-        self._loader = PictureLoader(self)
-        self._loader.loaded.connect(self._on_loaded)
+        self._background = Background(self)
+        self._background.done.connect(self._on_loaded)
         self._canvas = _Canvas(theme, self)
         self._canvas.zoomed.connect(self._show_scale)
         self._state = TextLabel("", "muted", self, name="pictureState")
@@ -139,8 +140,8 @@ class PictureViewer(QDialog):
             self._say_damaged()
             return
         self._state.setText(measures)
-        self._loader.forget(self._asked)
-        self._asked = self._loader.load(self._picture.data, _bounded(size))
+        self._background.forget(self._asked)
+        self._asked = self._background.ask(partial(decoded, self._picture.data, _bounded(size)))
 
     def _say_damaged(self) -> None:
         words = self.tr("This picture can't be shown: it is damaged, or too large.")
