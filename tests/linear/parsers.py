@@ -42,9 +42,9 @@ from desktop_agent.tools.web import html_markdown
 
 # Libraries that parse; whoever imports one is in a table below.
 READING = frozenset({
-    "csv", "difflib", "docx", "email.utils", "fnmatch", "html", "html.parser", "lxml", "markdown_it",
-    "openpyxl", "pathspec", "pptx", "pygments", "pygments.lexers", "pypdf", "shlex", "tomllib",
-    "xml.etree", "yaml",
+    "csv", "difflib", "docx", "email.utils", "fnmatch", "html", "html.parser", "lxml",
+    "markdown_it", "openpyxl", "pathspec", "pptx", "pygments", "pygments.lexers", "pypdf",
+    "shlex", "tomllib", "xml.etree", "yaml",
 })  # fmt: skip
 # Modules that import one, and why nothing of them is measured here.
 ELSEWHERE: dict[str, str] = {
