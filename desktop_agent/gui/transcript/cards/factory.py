@@ -25,11 +25,18 @@ from desktop_agent.gui.transcript.cards.card import (
 from desktop_agent.gui.transcript.cards.changes_card import ChangesCard
 from desktop_agent.gui.transcript.cards.fold_card import CompactionCard, ReportCard, ThinkingCard
 from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
+from desktop_agent.gui.transcript.cards.pictures_card import PicturesCard
 from desktop_agent.gui.transcript.cards.question_card import AskedElsewhereCard, QuestionCard
 from desktop_agent.gui.transcript.cards.row_text import line_of, turn_text
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard, known_height
 from desktop_agent.gui.transcript.state import items
-from desktop_agent.gui.transcript.state.rows import ActivityRow, EarlierRow, Row, WorkingRow
+from desktop_agent.gui.transcript.state.rows import (
+    ActivityRow,
+    EarlierRow,
+    PicturesRow,
+    Row,
+    WorkingRow,
+)
 
 translate = QCoreApplication.translate
 _ELAPSED_FROM_S = 3.0
@@ -95,6 +102,8 @@ class CardFactory:
                 card.set_row(row)
             case ThinkingCard(), items.ThinkingItem():
                 card.set_item(row)
+            case PicturesCard(), PicturesRow():
+                card.set_row(row)
             case WorkingCard(), WorkingRow():
                 card.set_since(self._host.last_event_at, is_paused=row.is_paused)
             case (ApprovalCard(), items.ApprovalItem(decision=None, tries=tries)) | (
@@ -134,6 +143,8 @@ class CardFactory:
             return CompactionCard(host, row)
         if isinstance(row, items.BranchItem):
             return BranchCard(host, row)
+        if isinstance(row, PicturesRow):
+            return PicturesCard(host, row)
         if isinstance(row, items.RetryItem):
             return RetryCard(self._theme, host.ground, row, host.clocks.wall())
         if not isinstance(row, EarlierRow):
