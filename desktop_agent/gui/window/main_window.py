@@ -104,10 +104,9 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
-        for more in (ProviderStatus, ContextController):
-            more(parts)
-        self.terminals = TerminalsController(parts)
-        self.side, self.files = SidePanelController(parts), SessionFilesController(parts)
+        ProviderStatus(parts), ContextController(parts)
+        self.terminals, self.files = TerminalsController(parts), SessionFilesController(parts)
+        self.side = SidePanelController(parts)
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
         self.changes = ChangesController(parts, self.full)
