@@ -119,7 +119,7 @@ def _mcp_host(arguments: list[str]) -> int:
 def _listener(arguments: list[str]) -> int:
     from desktop_agent.guard.listener import hand_out
 
-    return hand_out(int(arguments[0]))
+    return hand_out(*map(int, arguments))
 
 
 def _sandbox_probe(arguments: list[str]) -> int:

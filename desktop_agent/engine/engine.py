@@ -23,7 +23,6 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId
-from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.notes import Note
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
@@ -101,6 +100,7 @@ class Engine(
             confinement=held,
             kept=self._kept,
         )
+        self._hosts = self._dispatch.hosts
         self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
@@ -363,10 +363,6 @@ class Engine(
         with self._refusing("delete_rule", "The rule was not deleted"):
             self._approvals.delete(rule)
 
-    async def ask_host(self, question: HostQuestion) -> HostVerdict:
-        """Return whether a session's commands may reach a host; the user may be asked."""
-        return self._mcp_verdict(question) or await self._dispatch.hosts.ask(question)
-
     # -- queries -------------------------------------------------------------------------
 
     async def earlier(
@@ -421,6 +417,9 @@ class Engine(
 
     def _emit(self, event: Event) -> None:
         self._sessions.emit(event)
+
+    def _session_in(self, root: str, session_id: SessionId | None) -> Session | None:
+        return self._sessions.session(session_id) if session_id else self._sessions.last_in(root)
 
     def _on_agents_changed(self, session_id: SessionId) -> None:
         self._sessions.on_agents_changed(session_id)

@@ -207,7 +207,7 @@ class FileHistory(Protocol):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether an undo was cut off when the app last ended."""
+        """Whether an undo was begun of which nobody said that it is `settled`."""
         ...
 
     async def watch(self, session_id: SessionId, root: str) -> None:
@@ -229,7 +229,11 @@ class FileHistory(Protocol):
         ...
 
     async def recovered(self) -> tuple[UndoReport, ...]:
-        """Finish what a crash cut off in the middle of an undo; told once."""
+        """Finish what a crash cut off in the middle of an undo; return what is not `settled`."""
+        ...
+
+    def settled(self) -> None:
+        """What the last undo did is told, or it did nothing."""
         ...
 
     async def changes(self, session_id: SessionId, root: str) -> SessionChanges:

@@ -141,6 +141,11 @@ class Sessions:
             self._sessions[session_id] = session
         return session
 
+    def last_in(self, root: str) -> Session | None:
+        """Return the live session of a folder that was used last."""
+        here = (one for one in self._sessions.values() if one.info.workspace.root == root)
+        return max(here, key=lambda one: one.info.updated_at, default=None)
+
     def open(self, session_id: SessionId) -> None:
         """Send out a session's state and the newest events of its main agent."""
         session = self.session(session_id)
