@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -33,7 +34,9 @@ _WHOLE = re.compile(rb'"(' + _ID + rb')"')
 _ANY = re.compile(rb"(?<![A-Za-z0-9_])" + _ID + rb"(?![A-Za-z0-9_])")
 ID_SHAPE = re.compile(_ID.decode())
 # What goes back to a provider as it came, and the bytes of pictures.
-_AS_IT_IS = frozenset({"signature", "data"})
+_AS_IT_IS = frozenset({"signature", "data", "type"})
+# A shorter text is no key, whatever its name.
+_SHORTEST = 4
 
 
 class BranchEntry(msgspec.Struct):
@@ -139,21 +142,37 @@ def renewed() -> Ids:
     return Ids(make)
 
 
-def without_secrets(value: Any, name: str = "") -> Any:
-    """Return decoded JSON without what looks like a key, or is named one."""
+def without_secrets(value: Any, name: str = "", *, is_ours: bool = True) -> Any:
+    """Return decoded JSON without what looks like a key, or is named one.
+
+    What `is_ours` has fields that stay as they are; the arguments of a call have none.
+    """
     if isinstance(value, str):
-        if not name:
-            return redact(value)
-        # What is only named a key is known by its name.
-        head, said = f"{name}: ", redact(f"{name}: {value}")
-        return said[len(head) :] if said.startswith(head) else redact(value)
+        return _without_secret(value, name)
     if isinstance(value, list):
         items: list[Any] = value
-        return [without_secrets(one) for one in items]
+        return [without_secrets(one, is_ours=is_ours) for one in items]
     if isinstance(value, dict):
         named: dict[str, Any] = value
         return {
-            redact(key): one if key in _AS_IT_IS else without_secrets(one, key)
+            _name(key): one
+            if is_ours and key in _AS_IT_IS
+            else without_secrets(one, key, is_ours=is_ours and key != "arguments")
             for key, one in named.items()
         }
     return value
+
+
+def _without_secret(text: str, name: str) -> str:
+    if len(text) < _SHORTEST or (text[2:3] == "_" and ID_SHAPE.fullmatch(text)):
+        return text
+    if not name:
+        return redact(text)
+    # What is only named a key is known by its name.
+    head, said = f"{name}: ", redact(f"{name}: {text}")
+    return said[len(head) :] if said.startswith(head) else redact(text)
+
+
+@lru_cache(maxsize=512)
+def _name(key: str) -> str:
+    return redact(key)

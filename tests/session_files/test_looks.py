@@ -124,7 +124,8 @@ def test_nothing_in_a_session_runs_or_is_loaded_when_its_page_is_opened(tmp_path
 def test_a_key_that_was_said_is_not_in_the_file(tmp_path: Path, form: str) -> None:
     assert form in ("html", "md", "json")
     text = f"The key is {KEY}, password=hunter2hunter2"
-    page = exported(filled(tmp_path / "s.db", *everything(text)), form)
+    call = ToolCall(new_call_id(), "post", {"data": KEY, "type": KEY, "password": "hunter2"})
+    page = exported(filled(tmp_path / "s.db", *everything(text), assistant("", call)), form)
     assert "Ab3Ab3" not in page
     assert "hunter2" not in page
     assert HIDDEN in page.replace("\\", "")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QStandardPaths, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
+from shiboken6 import isValid
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sessions import ExportForm, SessionFileError
@@ -39,6 +40,8 @@ class SessionFilesController(Controller):
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
         self._shown: Path | None = None
+        # Those of files that are not done: an answer may come after the end.
+        self._boxes: set[QProgressDialog] = set()
         self._frame.sidebar.sessions.exported.connect(self.export)
         self._frame.notices.acted.connect(self._act)
 
@@ -122,6 +125,7 @@ class SessionFilesController(Controller):
         named(box, "sessionFileProgress").setWindowTitle(title.rstrip("…"))
         box.setWindowModality(Qt.WindowModality.NonModal)
         box.setMinimumDuration(_LONG_MS)
+        self._boxes.add(box)
         poll = QTimer(box, interval=_POLL_MS)
         poll.timeout.connect(partial(self._ask_progress, box, path))
         poll.start()
@@ -137,14 +141,17 @@ class SessionFilesController(Controller):
 
     def _ask_progress(self, box: QProgressDialog, path: str) -> None:
         def show(share: float) -> None:
-            # 100 would close it before the file has its name.
-            box.setValue(min(99, int(100 * share)))
+            if box in self._boxes:
+                # 100 would close it before the file has its name.
+                box.setValue(min(99, int(100 * share)))
 
         self._queries.ask(show, self._queries.files.progress(path))
 
     def _close(self, box: QProgressDialog, _: asyncio.Future[None]) -> None:
-        box.reset()
-        box.deleteLater()
+        self._boxes.discard(box)
+        if isValid(box):  # else the window has gone meanwhile
+            box.reset()
+            box.deleteLater()
 
     def _say(self, text: str) -> None:
         self._frame.notices.put(_NOTICE, Notice(with_marks(text), "error"))
