@@ -93,7 +93,7 @@ class BubblewrapSandbox:
         protects: Callable[[str], bool] = is_protected,
     ) -> None:
         self._folder = data_dir / "sandbox"
-        self._programs = programs or Programs.find()
+        self._given, self._programs = programs, programs or Programs.find()
         self._filter = seccomp.program(machine or platform.machine())
         self._caches = PrivateCaches(caches_in(data_dir))
         self._layout = Layout(protects, MadeFiles(self._folder / "made"))
@@ -200,6 +200,8 @@ class BubblewrapSandbox:
             return False
 
     async def _look(self) -> SandboxState:
+        # They may have been installed since.
+        self._programs = self._given or Programs.find()
         missing = self._missing()
         if missing is not None:
             return missing

@@ -68,6 +68,21 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     await made.close()
 
 
+async def test_bubblewrap_that_was_installed_meanwhile_is_found_by_the_next_check(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """*Check again* is what the person does after that; the app goes on."""
+    folder = bench.folder / "programs"
+    folder.mkdir()
+    (folder / "nsenter").symlink_to(REAL.nsenter)
+    monkeypatch.setattr(module, "PROGRAMS", str(folder))
+    bench.sandbox = BubblewrapSandbox(bench.data)
+    assert (await bench.sandbox.check()).reason == "bubblewrap is not installed."
+    (folder / "bwrap").symlink_to(REAL.bwrap)
+    state = await bench.sandbox.check()
+    assert state.holds, state.reason
+
+
 @pytest.mark.parametrize("name", list(_BROKEN_BWRAP))
 async def test_one_thing_missing_is_found_and_nothing_runs(bench: Bench, name: str) -> None:
     bench.sandbox = BubblewrapSandbox(bench.data, programs=broken(bench.folder, name))
