@@ -35,6 +35,7 @@ from tests.bench.stage import pause
 from tests.gallery_branches import show_branches
 from tests.gallery_changes import show_changes
 from tests.gallery_context import show_context
+from tests.gallery_look import show_look
 from tests.gallery_sandbox import show_sandbox
 from tests.gallery_servers import show_servers
 from tests.gallery_sessions import show_sessions
@@ -295,6 +296,7 @@ PARTS: dict[str, Callable] = {
     "changes": _changes,
     "context": show_context,
     "branches": show_branches,
+    "look": show_look,
 }
 
 

@@ -39,7 +39,7 @@ from desktop_agent.core.messages import Display
 from desktop_agent.core.models import KeyInfo, ModelCheckup, ModelInfo, ServerInfo
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sandbox import SandboxContents
-from desktop_agent.core.sessions import SearchFound
+from desktop_agent.core.sessions import ExportForm, SearchFound
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.skill_install import Fetched, InstallTarget, SkillUpdate
 from desktop_agent.core.skills import SkillDetail, SkillFile, TrustDecision
@@ -175,6 +175,7 @@ class EngineQueries(Protocol):
         self, session_id: SessionId, before_seq: int, count: int, agent_id: AgentId | None = None
     ) -> EventPage: ...
     async def search_sessions(self, text: str) -> SearchFound: ...
+    async def branch_with(self, session_id: SessionId, seq: int) -> int | None: ...
     async def complete_path(self, session_id: SessionId, prefix: str) -> tuple[str, ...]: ...
     async def rules(self) -> tuple[Rule, ...]: ...
     async def probe(self, agent_id: AgentId) -> str: ...
@@ -208,6 +209,14 @@ class ChangeRequests(Protocol):
 
 class EngineSide(EngineCommands, EngineQueries, ChangeRequests, Protocol):
     """The engine, as the window sees it."""
+
+
+class SessionFiles(Protocol):
+    """Sessions as files. What is cancelled leaves nothing. Raises SessionFileError."""
+
+    async def export(self, session_id: SessionId, path: str, form: ExportForm) -> None: ...
+    async def import_file(self, path: str, workspace: Workspace) -> SessionId: ...
+    async def progress(self, path: str) -> float: ...
 
 
 class SkillLibrary(Protocol):

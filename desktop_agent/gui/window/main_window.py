@@ -42,6 +42,7 @@ from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
 from desktop_agent.gui.controllers.servers import ServersController
 from desktop_agent.gui.controllers.session import SessionController
+from desktop_agent.gui.controllers.session_files import SessionFilesController
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
 from desktop_agent.gui.controllers.skills import SkillsController
@@ -103,9 +104,8 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
-        for more in (ProviderStatus, ContextController):
-            more(parts)
-        self.terminals = TerminalsController(parts)
+        ProviderStatus(parts), ContextController(parts)
+        self.terminals, self.files = TerminalsController(parts), SessionFilesController(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
@@ -171,6 +171,8 @@ class MainWindow(QMainWindow):
             lambda: popups.open_palette((*listed, *self.side.commands()))
         )
         keys.rename.triggered.connect(frame.header.begin_rename)
+        keys.export.triggered.connect(self.files.export_current)
+        keys.import_session.triggered.connect(self.files.import_session)
         keys.delete.triggered.connect(
             lambda: frame.sidebar.sessions.delete(self.flow.current or "")
         )
@@ -213,7 +215,7 @@ class MainWindow(QMainWindow):
     def _on_followed(self, events: tuple[Event, ...]) -> None:
         for event in events:
             if self.known.is_about_shown(event):
-                self.frame.notices.apply(event, self.flow.agent)
+                self.frame.notices.apply(event)
                 if isinstance(event, TurnEnded):
                     self._look_at_folder()
                     if self.isActiveWindow():
@@ -226,7 +228,6 @@ class MainWindow(QMainWindow):
     def _on_shown(self, page: AgentPage) -> None:
         frame = self.frame
         frame.set_conversing(True)
-        frame.notices.remove("retry")
         frame.notices.remove("drop")
         frame.sidebar.sessions.set_current(page.info.id)
         if page.info.is_untouched and not page.events:

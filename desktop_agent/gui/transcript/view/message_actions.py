@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QTextCursor, QTextFrame
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QTextCursor, QTextFrame, QTextTableCell
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.gui.kit.safe_text import with_marks
@@ -19,6 +19,7 @@ from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptD
 from desktop_agent.gui.transcript.document.styles import FRAME_KIND
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.view.browser import STEPS, TranscriptBrowser
+from desktop_agent.gui.transcript.view.table_data import Table, pipe_table, table_of
 
 translate = QCoreApplication.translate
 
@@ -107,7 +108,12 @@ def has_actions(row: object) -> bool:
     return isinstance(row, UserItem) and row.is_from_user
 
 
-def message_menu(browser: TranscriptBrowser, at: QPoint, actions: MessageActions) -> QMenu:
+def message_menu(
+    browser: TranscriptBrowser,
+    at: QPoint,
+    actions: MessageActions,
+    show_table: Callable[[Table], object],
+) -> QMenu:
     """Return the menu for what is at a place of the viewport."""
     menu = QMenu(browser)
 
@@ -122,6 +128,9 @@ def message_menu(browser: TranscriptBrowser, at: QPoint, actions: MessageActions
     code = _code_around(browser.cursorForPosition(at))
     if code is not None:
         add(translate("Transcript", "Copy code"), lambda: browser.copy_frame(code))
+    table = _table_around(browser.cursorForPosition(at), code)
+    if table is not None:
+        add(translate("Transcript", "Open as table"), lambda: show_table(table))
     shown = browser.row_at(QPointF(at))
     words = action_words()
     selected = browser.textCursor().selectedText()
@@ -137,6 +146,28 @@ def _code_around(cursor: QTextCursor) -> QTextFrame | None:
     while frame and frame.frameFormat().property(FRAME_KIND) != "code":
         frame = frame.parentFrame()
     return frame or None
+
+
+def _table_around(cursor: QTextCursor, code: QTextFrame | None) -> Table | None:
+    """Return the table at a place, also one so large that it is shown as it was written."""
+    if code is not None:
+        chosen = code.firstCursorPosition()
+        chosen.setPosition(code.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+        return pipe_table(chosen.selectedText().replace("\u2029", "\n"))
+    found = cursor.currentTable()
+    if not found:
+        return None
+    cells = [
+        [_text_of(found.cellAt(line, at)) for at in range(found.columns())]
+        for line in range(found.rows())
+    ]
+    return table_of(cells)
+
+
+def _text_of(cell: QTextTableCell) -> str:
+    chosen = cell.firstCursorPosition()
+    chosen.setPosition(cell.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+    return chosen.selectedText()
 
 
 class HoverBar(QWidget):
