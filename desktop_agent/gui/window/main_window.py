@@ -113,13 +113,13 @@ class MainWindow(QMainWindow):
         self.branches = BranchController(parts, self.changes)
         self.servers = ServersController(parts, self.full, self.skills.trust)
         self.attention = Attention(theme, self, self.known)
-        self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._begin(settings)
         self._connect()
         frame.composer.focus_text()
 
     def _begin(self, settings: Settings) -> None:
         frame, place = self.frame, self.flow.workspace
+        self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
         self._state.restore(*self._theme.window_default())
         frame.set_sidebar(self._state.is_wanted("sidebar"))
         frame.set_side(has_content=False, is_wanted=self._state.is_wanted("side"))
