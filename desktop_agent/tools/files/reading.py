@@ -61,14 +61,14 @@ class _Window:
 
 async def _preview(args: ReadArguments, ctx: ToolContext) -> Preview:
     path = _resolved(args.path, ctx)
-    name = relative_name(ctx.workspace, path)
-    names = names_of(ctx.workspace, args.path, path)
+    name = relative_name(ctx.boundary, path)
+    names = names_of(ctx.boundary, args.path, path)
     return Preview(
         title=f"Read {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
         called=tuple(map(os.path.normpath, names[1:])),
-        protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
+        protected=(name,) if any(is_secret(each, ctx.boundary.own) for each in names) else (),
     )
 
 
@@ -91,17 +91,17 @@ async def read(args: ReadArguments, ctx: ToolContext) -> ToolOutput:
 
 def _resolved(path: str, ctx: ToolContext) -> Path:
     """Resolve a path; what was cut out of the session's results may be read too."""
-    return ctx.outputs.find(path) or resolve_for_read(ctx.workspace, path)
+    return ctx.outputs.find(path) or resolve_for_read(ctx.boundary, path)
 
 
 def _open(path: Path, ctx: ToolContext) -> BinaryIO:
     if ctx.outputs.find(str(path)) == path:
         return ctx.outputs.open(path)
-    return open_read(ctx.workspace, path)
+    return open_read(ctx.boundary, path)
 
 
 def _read(path: Path, args: ReadArguments, ctx: ToolContext) -> ToolOutput:
-    name = relative_name(ctx.workspace, path)
+    name = relative_name(ctx.boundary, path)
     if path.is_dir():
         raise ToolError(f"{name} is a folder; use `glob` to list it.")
     with _open(path, ctx) as file:

@@ -67,6 +67,7 @@ class CardHost(QWidget):
     changes_requested = Signal()  # the page of all changes
     edit_requested = Signal(str, object)  # text and skills for the composer
     branch_requested = Signal(object)  # BranchDraft: the next message stands in its place
+    remember_requested = Signal(str)  # what is to be remembered, as far as it is known
     again_requested = Signal(str)  # id of a message that is to be said again, on a branch
     branch_chosen = Signal(str, int)  # key of its row, the branch to switch to
     command_requested = Signal(str, str, str)  # agent ("" for the one shown), command, text

@@ -26,7 +26,7 @@ from desktop_agent.gui.transcript.cards.changes_card import ChangesCard
 from desktop_agent.gui.transcript.cards.fold_card import CompactionCard, ReportCard, ThinkingCard
 from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
 from desktop_agent.gui.transcript.cards.pictures_card import PicturesCard
-from desktop_agent.gui.transcript.cards.question_card import QuestionCard
+from desktop_agent.gui.transcript.cards.question_card import AskedElsewhereCard, QuestionCard
 from desktop_agent.gui.transcript.cards.row_text import line_of, turn_text
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard, known_height
 from desktop_agent.gui.transcript.state import items
@@ -127,10 +127,9 @@ class CardFactory:
             card = QuestionCard(self._theme, asked.text, asked.options, host.ground)
             card.answered.connect(partial(host.answered.emit, asked.id))
             return card
-        card = QuestionCard(self._theme, row.text, (), host.ground, asker=plain(row.name))
-        card.answered.connect(partial(host.command_requested.emit, row.agent_id, "answer"))
-        card.answered.connect(host.compose_requested)
-        return card
+        pointer = AskedElsewhereCard(self._theme, row.text, plain(row.name), host.ground)
+        pointer.wanted.connect(partial(host.command_requested.emit, row.agent_id, "answer", ""))
+        return pointer
 
     def _other_card(self, row: Row) -> Card:
         host = self._host

@@ -24,6 +24,7 @@ from desktop_agent.gui.transcript.view.table_data import Table, pipe_table, tabl
 translate = QCoreApplication.translate
 
 _SAID = 200
+# Those that are buttons beside the message.
 _ICONS = {"copy": "copy", "edit": "square-pen", "branch": "workflow", "again": "refresh-cw"}
 
 
@@ -42,6 +43,7 @@ def action_words() -> dict[str, str]:
         "edit": translate("Transcript", "Edit and send again"),
         "branch": translate("Transcript", "Branch from here"),
         "again": translate("Transcript", "Try again"),
+        "remember": translate("Transcript", "Remember this…"),
     }
 
 
@@ -56,10 +58,18 @@ class MessageActions:
     def __init__(self, view: CardHost) -> None:
         self._view = view
 
-    def of(self, item: object) -> list[Action]:
-        """Return what can be done with a row, in the order shown; nothing with other rows."""
+    def of(self, item: object, selected: str = "") -> list[Action]:
+        """Return what can be done with a row, in the order shown; nothing with other rows.
+
+        What is remembered is `selected`, if anything is.
+        """
         if not isinstance(item, UserItem | AnswerItem):
             return []
+        words = selected or item.text
+        remember = Action("remember", partial(self._view.remember_requested.emit, words))
+        return [*self._of_message(item), remember]
+
+    def _of_message(self, item: UserItem | AnswerItem) -> list[Action]:
         found = [Action("copy", partial(copy_text, item.text))]
         if isinstance(item, UserItem):
             return [*found, *self._of_user(item)]
@@ -123,7 +133,8 @@ def message_menu(
         add(translate("Transcript", "Open as table"), lambda: show_table(table))
     shown = browser.row_at(QPointF(at))
     words = action_words()
-    for action in actions.of(shown.row) if shown is not None else ():
+    selected = browser.textCursor().selectedText()
+    for action in actions.of(shown.row, selected) if shown is not None else ():
         add(words[action.name], action.act)
     menu.addSeparator()
     add(translate("Transcript", "Select all"), browser.selectAll)
@@ -179,8 +190,9 @@ class HoverBar(QWidget):
         self._actions = actions
         self._item: AnswerItem | UserItem = UserItem("", "")
         self._buttons: dict[str, IconButton] = {}
-        for name, words in action_words().items():
-            button = IconButton(theme, _ICONS[name], words, self, size=14, name=f"{name}Message")
+        words = action_words()
+        for name, icon in _ICONS.items():
+            button = IconButton(theme, icon, words[name], self, size=14, name=f"{name}Message")
             button.clicked.connect(partial(self._do, name))
             button.installEventFilter(self)
             self._buttons[name] = button
