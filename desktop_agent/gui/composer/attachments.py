@@ -36,6 +36,10 @@ MAX_IMAGE_BYTES = 20 * 1024 * 1024
 # Providers refuse pictures over 5 MB in base64, and shrink what is wider than this anyway.
 _SENT_IMAGE_BYTES = 3_700_000
 _SENT_IMAGE_EDGE = 2048
+# Named here, on the window's thread: the bindings make an enumeration when it is first named.
+_READ_ONLY, _WRITE_ONLY = QIODevice.OpenModeFlag.ReadOnly, QIODevice.OpenModeFlag.WriteOnly
+_KEEPING = Qt.AspectRatioMode.KeepAspectRatio
+_SMOOTH = Qt.TransformationMode.SmoothTransformation
 
 _CONVERTED = (b"BM", b"II*\x00", b"MM\x00*")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -153,7 +157,7 @@ def _is_image(head: bytes) -> bool:
 def _image_part(content: bytes, name: str) -> ImagePart:
     array = QByteArray(content)
     buffer = QBuffer(array)
-    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    buffer.open(_READ_ONLY)
     reader = QImageReader(buffer)
     size = reader.size()
     if not size.isValid():
@@ -176,8 +180,7 @@ def _encoded(image: QImage, name: str) -> ImagePart:
         raise _damaged()
     if max(image.width(), image.height()) > _SENT_IMAGE_EDGE:
         edge = QSize(_SENT_IMAGE_EDGE, _SENT_IMAGE_EDGE)
-        aspect, smooth = Qt.AspectRatioMode, Qt.TransformationMode
-        image = image.scaled(edge, aspect.KeepAspectRatio, smooth.SmoothTransformation)
+        image = image.scaled(edge, _KEEPING, _SMOOTH)
     for kind, media_type in (("PNG", "image/png"), ("JPEG", "image/jpeg")):
         encoded = _saved(image, kind)
         if encoded and len(encoded) <= _SENT_IMAGE_BYTES:
@@ -188,7 +191,7 @@ def _encoded(image: QImage, name: str) -> ImagePart:
 def _saved(image: QImage, kind: str) -> bytes:
     array = QByteArray()
     buffer = QBuffer(array)
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    buffer.open(_WRITE_ONLY)
     # The stubs want bytes for the format, the call itself takes a str as well.
     image.save(buffer, kind, 85 if kind == "JPEG" else -1)  # pyright: ignore[reportCallIssue, reportArgumentType]
     return bytes(array.data())

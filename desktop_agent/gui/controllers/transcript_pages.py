@@ -34,6 +34,8 @@ MODULES = (
     "transcript.cards.tool_text",
     "transcript.document.styles",
     "transcript.cards.row_text",
+    "kit.pictures",
+    "transcript.cards.pictures_card",
     "transcript.document.answer",
     "transcript.view.browser",
     "transcript.cards.factory",

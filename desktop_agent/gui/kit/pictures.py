@@ -25,7 +25,10 @@ _LARGEST = 20_000_000
 _SLACK_S = 2.0
 # Why a file can't be shown: it is not there, or another one by now.
 PictureLoss = Literal["gone", "changed"]
+# Named here, on the window's thread: the bindings make an enumeration when it is first named.
 _TURNED = QImageIOHandler.Transformation.TransformationRotate90
+_READ_ONLY = QIODevice.OpenModeFlag.ReadOnly
+_KEEPING = Qt.AspectRatioMode.KeepAspectRatio
 
 
 class _Source:
@@ -36,7 +39,7 @@ class _Source:
         self._start = data[:10] if kind == "gif" else b""
         self._bytes = QByteArray(data)
         self._buffer = QBuffer(self._bytes)
-        self._buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+        self._buffer.open(_READ_ONLY)
         self.reader = QImageReader(self._buffer, QByteArray(kind.encode()))
         self.reader.setAutoDetectImageFormat(False)
         self.reader.setAutoTransform(True)
@@ -87,7 +90,7 @@ def decoded(data: bytes, most: QSize) -> QImage:
         return QImage()
     room = most.transposed() if source.is_turned else most
     if size.width() > room.width() or size.height() > room.height():
-        fitting = size.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+        fitting = size.scaled(room, _KEEPING)
         source.reader.setScaledSize(fitting.expandedTo(QSize(1, 1)))
     return source.reader.read()
 
