@@ -36,7 +36,7 @@ def test_a_whole_app_passes_and_every_part_has_a_line_and_nothing_is_left(tmp_pa
     assert names[6:] == running
     assert not (tmp_path / "untouched").exists()
     assert not list(places.iterdir())
-    assert noted == {"hooked": [], "pydantic": [], "qt": True}
+    assert noted == {"hooked": [], "on other threads": [], "pydantic": [], "qt": True}
 
 
 def test_a_part_that_fails_is_told_and_the_others_are_still_tried() -> None:
