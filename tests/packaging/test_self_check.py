@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from desktop_agent.self_check import dialects
 from desktop_agent.self_check.dialects import DIALECTS
 from desktop_agent.self_check.engine import EngineCheck
 from desktop_agent.self_check.run import SelfCheck
-from tests.helpers.patience import HANG_S as SECONDS
-
-
-def self_check(home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    own = {"HOME": str(home), "DESKTOP_AGENT_HOME": str(home / "untouched")}
-    return subprocess.run(
-        [sys.executable, "-m", "desktop_agent", "--self-check"],
-        env={**os.environ, **own, **environment},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+from tests.helpers.noted_start import run_noting_imports
 
 
 def test_a_whole_app_passes_and_every_part_has_a_line_and_nothing_is_left(tmp_path: Path) -> None:
     places = tmp_path / "places"
     places.mkdir()
-    checked = self_check(tmp_path, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(places)))
+    homes = {"HOME": str(tmp_path), "DESKTOP_AGENT_HOME": str(tmp_path / "untouched")}
+    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(places))
+    checked, noted = run_noting_imports("--self-check", **homes, **temporary)
     lines = checked.stdout.splitlines()
     assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout + checked.stderr
     assert lines[-1] == "Everything works."
@@ -49,6 +36,7 @@ def test_a_whole_app_passes_and_every_part_has_a_line_and_nothing_is_left(tmp_pa
     assert names[6:] == running
     assert not (tmp_path / "untouched").exists()
     assert not list(places.iterdir())
+    assert noted == {"hooked": [], "on other threads": [], "pydantic": [], "qt": True}
 
 
 def test_a_part_that_fails_is_told_and_the_others_are_still_tried() -> None:

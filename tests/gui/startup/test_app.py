@@ -1,7 +1,6 @@
 """Starting the app: the right thing opens, and when nothing can, it says why in one sentence."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -77,16 +76,6 @@ def test_a_wayland_desktop_needs_no_x_server(tmp_path):
     (tmp_path / "wayland-0").touch()
     environment = {"WAYLAND_DISPLAY": "wayland-0", "XDG_RUNTIME_DIR": str(tmp_path)}
     assert display_problem(environment) == ""
-
-
-def test_the_demo_does_its_job_in_the_real_window_without_a_person(tmp_path):
-    folder = shutil.copytree(paths.resource("demo"), tmp_path / "garden")
-    picture = tmp_path / "window.png"
-    done = start("--demo-run", str(folder), "--screenshot", str(picture))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (folder / "OVERVIEW.md").exists()
-    assert picture.stat().st_size > 10_000
-    assert done.stderr == ""
 
 
 def test_a_polite_end_from_outside_closes_the_window_and_its_engine(own_home):
