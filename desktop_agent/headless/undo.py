@@ -184,7 +184,9 @@ def _show(session: SessionId, result: dict[str, Any], given: argparse.Namespace,
         return code
     verbs = cast(list[dict[str, str]], result["restored"])
     lines = [
-        f"renamed  {one['was']} → {one['path']}" if "was" in one else f"{one['kind']}  {one['path']}"
+        f"renamed  {one['was']} → {one['path']}"
+        if "was" in one
+        else f"{one['kind']}  {one['path']}"
         for one in verbs
     ]
     lines += [f"merged   {path}" for path in result["merged"]]

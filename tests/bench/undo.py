@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.events import Event, PartDelta, ToolEnded, ToolStarted, TurnEnded
 from desktop_agent.core.ids import AgentId, SessionId, new_change_set_id
-from desktop_agent.core.pipes.file_capture import CallBegun, Captured
+from desktop_agent.core.pipes.file_capture import CallBegun
 from desktop_agent.core.settings import Settings
 from desktop_agent.file_history.capture import Capture
 from desktop_agent.file_history.history import History
