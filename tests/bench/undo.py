@@ -167,7 +167,7 @@ class _Typist:
 
 
 async def _watch_gaps(stage: Stage, commands: _Commands, api_base: str, seconds: int) -> AgentId:
-    """Have an answer streamed on screen while somebody types, and measure; return who runs commands."""
+    """Have an answer streamed on screen, and measure; return the agent that runs commands."""
     answers = await stage.new_session(f"openai/stream-{_RATE}-{seconds}", api_base)
     worker = await stage.new_session("openai/shell", api_base)
     stage.window.flow.show_session(next(s for s, a in stage.agents.items() if a == answers))

@@ -69,11 +69,11 @@ class Trial:
 
     def run(self, kills: int) -> Tally:
         """Kill so many times; in the end all is taken back."""
-        with LoopbackProvider("openai", otherwise=self._step) as provider:
-            # A series that is ended early is looked at like one that was not.
-            with suppress(KeyboardInterrupt):
-                while self.tally.kills < kills:
-                    self._round(provider, kills)
+        provider = LoopbackProvider("openai", otherwise=self._step)
+        # A series that is ended early is looked at like one that was not.
+        with provider, suppress(KeyboardInterrupt):
+            while self.tally.kills < kills:
+                self._round(provider, kills)
         self._check_end()
         return self.tally
 
@@ -285,7 +285,7 @@ class WindowTrial(Trial):
     def _started(
         self, provider: LoopbackProvider, note: str = "", folder: str = "", is_cut_off: str = ""
     ) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "tests.e2e.window_undo", note, folder, provider.model]
+        command = [sys.executable, "-m", "tests.undo.window_undo", note, folder, provider.model]
         return subprocess.Popen(
             [*command, provider.api_base, is_cut_off],
             env=self._environment,

@@ -1,6 +1,6 @@
 """The real window as a program in which somebody takes back what was changed, or puts it back.
 
-`python -m tests.e2e.window_undo NOTE FOLDER MODEL API_BASE IS_CUT_OFF` with a note sends it and
+`python -m tests.undo.window_undo NOTE FOLDER MODEL API_BASE IS_CUT_OFF` with a note sends it and
 prints `worked`. Without one the window opens its last session; `settled` is printed once nothing
 of an undo is left to be done, and if one was cut off, once that is told. Then it clicks, and
 prints `over` when what was asked for is done.
@@ -66,9 +66,11 @@ class Person:
 
     def _undo(self) -> Iterator[None]:
         notices = self._window.frame.notices
-        while self._marker.exists() or self._button() is None:
+        while self._marker.exists() or not self._window.known.changes.sets:
             yield
         while self._is_cut_off and "cut off is finished" not in words_in(notices):
+            yield
+        while self._button() is None:
             yield
         _say("settled")
         QTest.mouseClick(self._button(), _LEFT)
