@@ -177,6 +177,10 @@ class Store(Protocol):
         """Return where others branch off, first to last, and a number for the branch shown."""
         ...
 
+    def branch_with(self, session_id: SessionId, seq: int) -> int | None:
+        """Return the branch to switch to for an event of the main agent's; None if it is shown."""
+        ...
+
     def notes_in(self, session_id: SessionId, message_id: MessageId) -> tuple[Note, ...]:
         """Return the notes that a user message of the main agent's was made of."""
         ...

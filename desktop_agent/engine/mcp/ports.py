@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from desktop_agent.core.mcp import McpAnswer, McpServer, McpTool
-from desktop_agent.core.sandbox import Enclosure
+from desktop_agent.core.sandbox import Boundary, Enclosure
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A server with all variables resolved, and where its command starts, in what."""
+    """A server with all variables resolved, and where its command starts, in what.
+
+    `boundary` is what the enclosure keeps it within.
+    """
 
     server: McpServer
     directory: str
     enclosure: Enclosure | None = None
+    boundary: Boundary | None = None
 
 
 @dataclass(frozen=True, slots=True)
