@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from desktop_agent.core.approvals import ApprovalRequest, Rule
 from desktop_agent.core.changes import ChangedFile, PlannedFile, UndoPlan, UndoScope
 from desktop_agent.core.events import FilesChanged
-from desktop_agent.core.ids import AgentId, MessageId
-from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.core.ids import AgentId, MessageId, RequestId
+from desktop_agent.core.messages import CommandDisplay, DiffDisplay, ToolCall
 from desktop_agent.gui.changes.rows import Named
 from desktop_agent.gui.changes.undo_dialog import UndoDialog
 from tests import gallery_story as story
@@ -54,8 +55,54 @@ def _sets() -> tuple[Any, ...]:
     )
 
 
+def _new_file(lines: int) -> ApprovalRequest:
+    text = "".join(f"+    delay_{n} = base * 2 ** {n}\n" for n in range(lines - 1))
+    patch = f"--- /dev/null\n+++ b/src/jitter.py\n@@ -0,0 +1,{lines} @@\n+def delays(base):\n{text}"
+    return ApprovalRequest(
+        RequestId(f"rq_new_{lines}"),
+        AgentId(story.MAIN),
+        ToolCall(f"{story.MAIN}/c9", "write", {"path": "src/jitter.py", "content": "…"}),
+        "Create src/jitter.py?",
+        DiffDisplay("src/jitter.py", patch, lines, 0, is_new=True),
+        "Mode Ask: every change is asked about.",
+        (f"{lines} lines",),
+        (Rule("write", "src/**"),),
+        created_at=story.NOW - 4,
+    )
+
+
+def _deletion(*lost: str) -> ApprovalRequest:
+    command = "rm -rf build node_modules"
+    return ApprovalRequest(
+        RequestId(f"rq_rm_{len(lost)}"),
+        AgentId(story.MAIN),
+        ToolCall(f"{story.MAIN}/c9", "shell", {"command": command}),
+        "Run a command?",
+        CommandDisplay(command, story.WHERE.root),
+        "It deletes what undo can’t bring back.",
+        ("deletes files",),
+        (Rule("shell", "rm -rf"),),
+        created_at=story.NOW - 4,
+        lost=lost,
+    )
+
+
+async def _ask_before(gallery: Any) -> None:
+    """Take the cards of a new file, short and long, and of a deletion for good."""
+    moments = {
+        "77-new-file": _new_file(5),
+        "78-long-new-file": _new_file(120),
+        "79-deletion": _deletion("build (2,113 files, 48 MB)", "node_modules (41,870 files)"),
+        "79b-deletions": _deletion(*(f"build/part-{n}.o" for n in range(60))),
+    }
+    for name, request in moments.items():
+        gallery.show(story.approving(request))
+        await gallery.take(name)
+
+
 async def show_changes(gallery: Any) -> None:
     """Take the end of a message, the page by file and by agent, and what is asked before."""
+    await _ask_before(gallery)
     window, sets = gallery.window, _sets()
     gallery.show(story.changed(sets))
     window.frame.header.set_changes(7)
@@ -87,6 +134,7 @@ async def show_changes(gallery: Any) -> None:
 async def _ask(gallery: Any, session: Any) -> None:
     files = [PlannedFile(f"src/part_{n}.py", "restore") for n in range(3)]
     files += [PlannedFile("src/clock.py", "restore", "deleted")]
+    files += [PlannedFile("src/timer.py", "restore", "created", was="src/jitter/timer.py")]
     since = PlannedFile(
         "src/webhooks/deliver.py", "conflict", why="You saved it at 10:31", can_merge=True
     )

@@ -296,6 +296,12 @@ def working() -> SessionOpened:
     )
 
 
+def approving(request: ApprovalRequest) -> SessionOpened:
+    """In the middle of a turn, waiting for this approval."""
+    said = _says(2, "Next the random source.", request.call)
+    return _opened(*_ASKED, *_READ, said, ApprovalRequested(MAIN, request))
+
+
 def edited() -> SessionOpened:
     """Done, with a change to look at."""
     return _opened(

@@ -202,7 +202,7 @@ class Capture:
         for root in _outermost(begun.folders):
             folder = self._folder(root)
             call.folders.append(folder)
-            # Only the first command waits for what is still to be read; it goes on beside the others.
+            # Only the first command waits for what is still to be read: that goes on later.
             wait_s = min(begun.wait_s, _LATER_S) if folder.was_waited_for else begun.wait_s
             until = asked_at + wait_s
             self._look_outside(folder, begun.session_id, begun.root, until)

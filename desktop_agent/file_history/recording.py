@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -64,13 +64,12 @@ class Recording:
     ) -> tuple[ChangeSet, list[tuple[int, int]]]:
         """Return the set with its files and counts, and the lines of each change.
 
-        `moved` has the old path of each new one of a renamed file, if it is known.
+        `moved` has the old paths of renamed files, if they are known.
         """
         budget, above = Lines(self._packs), _above(changes)
         lines = [budget.changed(change.before, change.after) for change in changes]
         moved = _renamed(changes) if moved is None else moved
-        gone = frozenset(moved.values())
-        old = {c.path: c.before for c in changes if c.path in gone}
+        old = _before(changes, frozenset(moved.values()))
         counted = [
             (c, budget.changed(old[moved[c.path]], c.after) if c.path in moved else count)
             for c, count in zip(changes, lines, strict=True)
@@ -203,6 +202,10 @@ def _renamed(changes: Sequence[PathChange]) -> dict[bytes, bytes]:
 
 def _is_moved(there: FileState, gone: FileState) -> bool:
     return there.kind == "file" and gone.kind == "absent" and there.is_held and there.size > 0
+
+
+def _before(changes: Sequence[PathChange], paths: Collection[bytes]) -> dict[bytes, FileState]:
+    return {change.path: change.before for change in changes if change.path in paths}
 
 
 def _above(changes: Sequence[PathChange]) -> frozenset[bytes]:

@@ -277,9 +277,7 @@ def _report(
     )
 
 
-def _within(
-    moved: Iterable[tuple[bytes, bytes]], changed: Container[bytes]
-) -> dict[bytes, bytes]:
+def _within(moved: Iterable[tuple[bytes, bytes]], changed: Container[bytes]) -> dict[bytes, bytes]:
     """Return the renamed files of which both paths are changed."""
     return {path: was for path, was in moved if path in changed and was in changed}
 

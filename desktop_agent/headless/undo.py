@@ -169,6 +169,10 @@ def _restored(file: PlannedFile | ChangedFile) -> dict[str, str]:
     return {**known, "was": file.was} if file.was else known
 
 
+def _line(path: str, kind: str, was: str = "") -> str:
+    return f"renamed  {was} → {path}" if was else f"{kind}  {path}"
+
+
 def _as_done(report: UndoReport) -> dict[str, Any]:
     return {
         "restored": [_restored(one) for one in report.restored],
@@ -183,10 +187,7 @@ def _show(session: SessionId, result: dict[str, Any], given: argparse.Namespace,
         sys.stdout.write(msgspec.json.encode({"session": session, **result}).decode() + "\n")
         return code
     verbs = cast(list[dict[str, str]], result["restored"])
-    lines = [
-        f"renamed  {one['was']} → {one['path']}" if "was" in one else f"{one['kind']}  {one['path']}"
-        for one in verbs
-    ]
+    lines = [_line(**one) for one in verbs]
     lines += [f"merged   {path}" for path in result["merged"]]
     lines += [f"kept     {path}  (changed since)" for path in result["kept"]]
     lines += [f"lost     {path}  (what was there was not kept)" for path in result["lost"]]

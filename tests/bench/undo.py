@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.events import Event, PartDelta, ToolEnded, ToolStarted, TurnEnded
 from desktop_agent.core.ids import AgentId, SessionId, new_change_set_id
-from desktop_agent.core.pipes.file_capture import CallBegun, Captured
+from desktop_agent.core.pipes.file_capture import CallBegun
 from desktop_agent.core.settings import Settings
 from desktop_agent.file_history.capture import Capture
 from desktop_agent.file_history.history import History
@@ -167,7 +167,7 @@ class _Typist:
 
 
 async def _watch_gaps(stage: Stage, commands: _Commands, api_base: str, seconds: int) -> AgentId:
-    """Have an answer streamed on screen while somebody types, and measure; return who runs commands."""
+    """Have an answer streamed on screen, and measure; return the agent that runs commands."""
     answers = await stage.new_session(f"openai/stream-{_RATE}-{seconds}", api_base)
     worker = await stage.new_session("openai/shell", api_base)
     stage.window.flow.show_session(next(s for s, a in stage.agents.items() if a == answers))

@@ -69,11 +69,11 @@ class Trial:
 
     def run(self, kills: int) -> Tally:
         """Kill so many times; in the end all is taken back."""
-        with LoopbackProvider("openai", otherwise=self._step) as provider:
-            # A series that is ended early is looked at like one that was not.
-            with suppress(KeyboardInterrupt):
-                while self.tally.kills < kills:
-                    self._round(provider, kills)
+        provider = LoopbackProvider("openai", otherwise=self._step)
+        # A series that is ended early is looked at like one that was not.
+        with provider, suppress(KeyboardInterrupt):
+            while self.tally.kills < kills:
+                self._round(provider, kills)
         self._check_end()
         return self.tally
 
@@ -141,11 +141,14 @@ class Trial:
             self.tally.found[f"killed {command[3]}"] += 1
             logging.info("%s kills, %s faults", self.tally.kills, len(self.tally.faults))
 
-    def _kill_later(self, process: subprocess.Popen[bytes], is_run: bool) -> None:
-        """Kill once the work has begun, a moment later."""
+    def _kill_later(
+        self, process: subprocess.Popen[bytes], is_run: bool, over: threading.Event | None = None
+    ) -> None:
+        """Kill once the work has begun, a moment later; or when it is over, if that is told."""
         begun = self._folder / f"made-{self._number}-1" if is_run else self._data / "undo/undoing"
         pause = threading.Event()
-        while not begun.exists() and process.poll() is None:
+        over = over or threading.Event()
+        while not begun.exists() and process.poll() is None and not over.is_set():
             pause.wait(0.001)
         pause.wait(self._chance.random() * 0.12)
         if process.poll() is None:
@@ -243,7 +246,8 @@ class WindowTrial(Trial):
         before = self._texts()
         with LoopbackProvider("openai", otherwise=self._step) as provider:
             self._number = 1
-            self._until("worked", self._started(provider, "Go", str(self._folder)))
+            first = self._started(provider, "Go", str(self._folder))
+            self._until(first, worked=partial(self._kill, first))
             after = self._texts()
             with suppress(KeyboardInterrupt):
                 while self.tally.kills < kills and not self.tally.faults:
@@ -258,7 +262,8 @@ class WindowTrial(Trial):
         is_cut_off = self._is_cut_off()
         self.tally.found[f"cut off: {is_cut_off}"] += 1
         process = self._started(provider, is_cut_off="yes" if is_cut_off else "")
-        killer = threading.Thread(target=self._kill_later, args=(process, False))
+        over = threading.Event()
+        killer = threading.Thread(target=self._kill_later, args=(process, False, over))
 
         def click() -> None:
             self.tally.told += is_cut_off
@@ -268,7 +273,7 @@ class WindowTrial(Trial):
                 self._fault(f"neither before nor after: {texts}")
             killer.start()
 
-        self._until("settled", process, click)
+        self._until(process, settled=click, over=over.set)
         if process.returncode != -signal.SIGKILL:
             self._fault(f"the window ended with {process.returncode}")
             return
@@ -280,7 +285,7 @@ class WindowTrial(Trial):
     def _started(
         self, provider: LoopbackProvider, note: str = "", folder: str = "", is_cut_off: str = ""
     ) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "tests.e2e.window_undo", note, folder, provider.model]
+        command = [sys.executable, "-m", "tests.undo.window_undo", note, folder, provider.model]
         return subprocess.Popen(
             [*command, provider.api_base, is_cut_off],
             env=self._environment,
@@ -288,15 +293,12 @@ class WindowTrial(Trial):
             process_group=0,
         )
 
-    def _until(
-        self, word: str, process: subprocess.Popen[bytes], do: Callable[[], None] | None = None
-    ) -> None:
-        """Wait for a line, do something, or kill it, and wait for its end."""
+    def _until(self, process: subprocess.Popen[bytes], **steps: Callable[[], None]) -> None:
+        """Wait for the end of a process; do for each line that it prints what is to be done."""
         with process:
             assert process.stdout is not None
             for line in process.stdout:
-                if line.strip() == word.encode():
-                    (do or partial(self._kill, process))()
+                steps[line.decode().strip()]()
 
     def _session(self) -> SessionId:
         with closing(sqlite3.connect(self._data / "undo/history.db")) as raw:

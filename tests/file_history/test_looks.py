@@ -248,7 +248,7 @@ def test_only_the_first_command_waits_for_what_is_still_to_be_read(
     place.capture.watch(S, str(place.root))
     clock.step_s = 0.5  # as if each file took so long
     begun_at = clock.now
-    _, captured = place.begin("first", asked_at=begun_at - 2.0)
+    place.begin("first", asked_at=begun_at - 2.0)
     assert 5.0 <= clock.now - begun_at + 2.0 <= 6.5, "it waits from when it was asked"
     assert place.capture.has_work
     begun_at = clock.now

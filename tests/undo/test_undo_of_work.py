@@ -82,6 +82,8 @@ async def test_a_message_is_undone_and_redone_to_every_byte_and_mode(tmp_path: P
     report = await rig.undo(message_id=rig.user_messages[0])
     assert rig.tree_of_files() == before
     assert not report.kept
+    assert report.made is not None
+    assert report.made.ended, "undos are put in order by their ends"
     again = await rig.undo(set_id=report.set_id)
     assert rig.tree_of_files() == after
     await rig.undo(set_id=again.set_id)

@@ -51,8 +51,8 @@ class ProcessHistory:
     def __init__(self, folder: Path) -> None:
         """`folder` is where the history is kept."""
         self._folder = folder
-        # Has the id of the undo that is under way, until what it did is told: when the app is killed
-        # the process may finish it, or the next start has to.
+        # Has the id of the undo that is under way, until what it did is told: when the app is
+        # killed the process may finish it, or the next start has to.
         self._undoing = folder / "undoing"
         self._connection: _Connection | None = None
         self._lock = asyncio.Lock()

@@ -90,7 +90,8 @@ class ChangeCommands(ABC):
             raise UndoError(_NOTHING)
         session = self._sessions.session(scope.session_id)
         now = time.time()
-        meta = ChangeSet(new_change_set_id(), "undo", session.info.main_agent, began=now)
+        agent = session.info.main_agent
+        meta = ChangeSet(new_change_set_id(), "undo", agent, began=now, ended=now)
         shown, self._shown = self._shown, None
         plan = shown if shown is not None and shown.scope == scope else None
         try:

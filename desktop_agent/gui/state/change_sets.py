@@ -104,7 +104,7 @@ class ChangeSets:
     def _undos(self) -> list[ChangeSet]:
         """Return all undos, the newest first."""
         undos = (made for made in self._sets.values() if made.kind == "undo")
-        return sorted(undos, key=lambda made: made.ended, reverse=True)
+        return sorted(undos, key=_when, reverse=True)
 
     def undone_by(self, set_id: str) -> str | None:
         """Return the undo that took a set back, empty if it is not known; None if it stands."""
@@ -145,12 +145,17 @@ class ChangeSets:
         if counted is None or standing:
             return counted
         by = [self._undone[one] for one in ids]
-        newest = max(by, key=lambda one: self._sets[one].ended if one in self._sets else 0.0)
+        newest = max(by, key=lambda one: _when(self._sets[one]) if one in self._sets else 0.0)
         undo = self._sets.get(newest)
         is_alone = undo is not None and set(undo.undoes) == set(ids)
         return replace(
             counted, is_undone=True, undone_by=newest, is_alone=is_alone, pictures=(), tables=()
         )
+
+
+def _when(made: ChangeSet) -> float:
+    """Return when a set was made; undos of older versions have no end."""
+    return made.ended or made.began
 
 
 def _added_up(sets: Iterable[ChangeSet]) -> FileCounts | None:

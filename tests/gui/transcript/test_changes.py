@@ -145,6 +145,15 @@ def test_after_a_redo_the_changes_can_be_undone_again():
     assert transcript.item("un_1").is_undone
 
 
+def test_undos_without_an_end_are_known_by_their_beginning():
+    events = [told(undo("un_1", "cs_1")), told(undo("un_2", "un_1", at=300.0))]
+    older = [
+        FilesChanged(e.agent_id, msgspec.structs.replace(e.changes, ended=0.0)) for e in events
+    ]
+    [line] = lines(folded(*turn(*edits(1), told(EDITS)), *older))
+    assert not line.counts.is_undone
+
+
 def test_an_undone_redo_takes_the_changes_back_again():
     events = [
         told(undo("un_1", "cs_1")),

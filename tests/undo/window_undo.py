@@ -1,8 +1,9 @@
 """The real window as a program in which somebody takes back what was changed, or puts it back.
 
-`python -m tests.e2e.window_undo NOTE FOLDER MODEL API_BASE IS_CUT_OFF` with a note sends it and
+`python -m tests.undo.window_undo NOTE FOLDER MODEL API_BASE IS_CUT_OFF` with a note sends it and
 prints `worked`. Without one the window opens its last session; `settled` is printed once nothing
-of an undo is left to be done, and if one was cut off, once that is told. Then it clicks.
+of an undo is left to be done, and if one was cut off, once that is told. Then it clicks, and
+prints `over` when what was asked for is done.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tests.e2e.window_run import run_window
 from tests.helpers.windows import part, words_in
 
 _LOOK_MS = 10
+_OVER = ("files restored", "files put back")
 _LEFT = Qt.MouseButton.LeftButton
 
 
@@ -64,23 +66,30 @@ class Person:
 
     def _undo(self) -> Iterator[None]:
         notices = self._window.frame.notices
-        while self._marker.exists() or self._button() is None:
+        while self._marker.exists() or not self._window.known.changes.sets:
             yield
         while self._is_cut_off and "cut off is finished" not in words_in(notices):
             yield
+        while self._button() is None:
+            yield
         _say("settled")
         QTest.mouseClick(self._button(), _LEFT)
-        while True:
+        while not any(words in words_in(notices) for words in _OVER):
             dialog = part(self._window, "undoDialog")
             if dialog is not None and dialog.isVisible():
                 QTest.mouseClick(dialog.findChild(QPushButton, "takeUndo"), _LEFT)
+            yield
+        _say("over")
+        while True:
             yield
 
     def _button(self) -> QPushButton | None:
         """Return the lowest button that takes something back, or puts it back."""
         page = self._window.pages.page(self._window.flow.agent)
         names = ("undoChanges", "redoChanges")
-        found = [] if page is None else [b for n in names for b in page.findChildren(QPushButton, n)]
+        found = (
+            [] if page is None else [b for n in names for b in page.findChildren(QPushButton, n)]
+        )
         seen = [one for one in found if one.isVisible()]
         return max(seen, key=lambda one: one.mapToGlobal(one.rect().topLeft()).y(), default=None)
 
@@ -93,7 +102,7 @@ def main() -> int:
     note, folder, model, api_base, is_cut_off = sys.argv[1:6]
     settings = Settings(model=model, api_base=api_base, mode="free", reduce_motion=True)
 
-    def hearer(window: MainWindow, bridge: Bridge):  # noqa: ANN202 - a method
+    def hearer(window: MainWindow, bridge: Bridge):
         return Person(window, bridge, note, is_cut_off=bool(is_cut_off)).take
 
     return run_window(folder, settings, hearer)
