@@ -27,7 +27,7 @@ from desktop_agent.gui.agents.note_input import SteerInput
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.paths import resource
 from tests.bench.stage import Stage, pause, run
-from tests.recording import Recorder
+from tests.helpers.recording import Recorder
 
 _WIDTH, _HEIGHT = 1280, 848
 _FOLDER = "garden"
