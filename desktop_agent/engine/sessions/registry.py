@@ -118,6 +118,12 @@ class Sessions:
         self._infos[info.id] = info
         self._schedule_list()
 
+    def adopt(self, info: SessionInfo) -> None:
+        """List a session that was imported; what was under way in it is closed."""
+        self._infos[info.id] = info
+        self._close_interrupted(info)
+        self._schedule_list()
+
     def session(self, session_id: SessionId) -> Session:
         """Return a live session; raises KeyError for an unknown id."""
         session = self._sessions.get(session_id)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, BinaryIO
 from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay, ImagePart
+from desktop_agent.core.parts.pictures import picture_type
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
@@ -27,12 +28,6 @@ _LINES = 2000
 _LINE_LENGTH = 2000
 _RESULT_LENGTH = 100_000
 _LARGEST_IMAGE = 5_000_000
-_IMAGES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 class ReadArguments(Arguments, frozen=True):
@@ -112,7 +107,7 @@ def _read(path: Path, args: ReadArguments, ctx: ToolContext) -> ToolOutput:
     with _open(path, ctx) as file:
         start = file.read(64)
         file.seek(0)
-        if media_type := _image_type(start):
+        if media_type := picture_type(start):
             return _image(name, media_type, file)
         if is_document(name):
             return _document(name, file, args)
@@ -124,12 +119,6 @@ def _read(path: Path, args: ReadArguments, ctx: ToolContext) -> ToolOutput:
             window, found = _window(name, content, args), digest(content)
     ctx.files.remember(path, found)
     return _numbered(name, window)
-
-
-def _image_type(start: bytes) -> str:
-    if start.startswith(b"RIFF") and start[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in _IMAGES if start.startswith(magic)), "")
 
 
 def _image(name: str, media_type: str, file: BinaryIO) -> ToolOutput:
