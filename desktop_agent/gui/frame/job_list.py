@@ -49,7 +49,7 @@ class JobList(QWidget):
         self._rows: list[QWidget] = []
         content = QWidget()
         self._column: QVBoxLayout = column(spacing=theme.space("xxs"), within=content)
-        gap, edge = theme.space("s"), theme.space("l")
+        gap, edge = theme.space("s"), theme.space("l") + 4
         title = TextLabel(self.tr("In the background"), "strong", self)
         area = FittedArea(content, _LINES * self.fontMetrics().lineSpacing(), self)
         inner = column(title, area, spacing=theme.space("xs"), edges=(edge, gap, gap, gap))

@@ -104,7 +104,8 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
-        ProviderStatus(parts), ContextController(parts)
+        for more in (ProviderStatus, ContextController):
+            more(parts)
         self.terminals, self.files = TerminalsController(parts), SessionFilesController(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)
