@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from desktop_agent.core.events import MessageAdded, SessionOpened
+from tests.helpers.monkey import Defects, Monkey
 from tests.helpers.windows import bridge_of
 from tests.helpers.wrappers import misplaced
-from tests.monkey import Defects, Monkey
 
 STEPS = 300
 
@@ -40,7 +40,8 @@ def test_the_window_and_its_sessions_survive_a_monkey(open_window, project, them
     leave_all(qtbot, window)
     theme.configure("light", 100, True)
     gc.collect()
-    assert (defects, misplaced()) == ([], []), "\n".join(monkey.trail[-40:])
+    found = defects + misplaced()
+    assert not found, "\n".join((*found, *monkey.trail[-40:]))
     # A new session takes a message, and each of them opens again as it was left.
     before = window.flow.current
     window.commands.new.trigger()
