@@ -310,7 +310,7 @@ class MainWindow(QMainWindow):
         Enter presses what has the focus and does not do so by itself; F2 renames the session.
         """
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
-            _press(self.focusWidget())
+            _press(QApplication.focusWidget())
         elif event.key() == Qt.Key.Key_F2 and self.known.info is not None:
             self.frame.header.begin_rename()
         elif event.key() != Qt.Key.Key_Escape:

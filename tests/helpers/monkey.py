@@ -1,6 +1,6 @@
 """Random keys, clicks, drops, resizes and looks in the real window while the demo works.
 
-python -m tests.monkey [--seed N] [--steps N]
+python -m tests.helpers.monkey [--seed N] [--steps N]
 
 The same seed gives the same choices; what they meet depends on how far the work is by then.
 """
@@ -19,7 +19,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import shiboken6
 from PySide6.QtCore import QMimeData, QObject, QPoint, QPointF, Qt, QTimer, QUrl, Signal, Slot
@@ -32,6 +32,7 @@ from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.window.main_window import MainWindow
 from tests.helpers.wrappers import misplaced
 
+_W = TypeVar("_W", bound=QWidget)
 # What the demo works on: a survey with tasks, subagents, questions and approvals.
 _WORDS = (
     "Look around in this folder and write an overview of it.",
@@ -121,7 +122,8 @@ class Monkey(QObject):
             (2, self._collect),
         )
         for scheme in _SCHEMES:
-            QDesktopServices.setUrlHandler(scheme, self, b"swallow")
+            # The stub wants bytes; only a name as text is taken.
+            QDesktopServices.setUrlHandler(scheme, self, "swallow")  # pyright: ignore[reportArgumentType]
 
     @Slot(QUrl)
     def swallow(self, url: QUrl) -> None:
@@ -178,8 +180,8 @@ class Monkey(QObject):
         return said
 
     def _click_control(self) -> str:
-        shown = [one for one in self._top.findChildren(QPushButton) if one.isVisible()]
-        shown = [one for one in shown if one.isEnabled() and one.objectName() not in _LEFT_ALONE]
+        shown = [one for one in _seen(QPushButton, self._top) if one.isEnabled()]
+        shown = [one for one in shown if one.objectName() not in _LEFT_ALONE]
         if not shown:
             return "nothing to click"
         button = self._random.choice(shown)
@@ -268,8 +270,8 @@ class Monkey(QObject):
         return f"type {words[:20]!r}"
 
     def _approve(self) -> str:
-        for card in self._window.findChildren(ApprovalCard):
-            if card.isVisible() and card.is_armed:
+        for card in _seen(ApprovalCard, self._window):
+            if card.is_armed:
                 card.setFocus()
                 QTest.keyClick(card, Qt.Key.Key_Return)
                 return "approve"
@@ -278,6 +280,12 @@ class Monkey(QObject):
     def _collect(self) -> str:
         gc.collect()
         return "collect"
+
+
+def _seen(kind: type[_W], above: QWidget) -> list[_W]:
+    """Return what is seen of a kind. `findChildren` would tie what it returns to the window."""
+    found = [one for one in QApplication.allWidgets() if isinstance(one, kind)]
+    return [one for one in found if one.isVisible() and above.isAncestorOf(one)]
 
 
 def _name(widget: QObject) -> str:
