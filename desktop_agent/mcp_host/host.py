@@ -11,13 +11,15 @@ import msgspec
 
 from desktop_agent.core.pipes.host_pipe import FrameBuffer
 from desktop_agent.core.pipes.mcp_pipe import (
+    CallCancelled,
     FromMcpHost,
+    PromptAsked,
+    ResourceAsked,
     ServerClosed,
     ServerOpened,
     ServerWrote,
     ToMcpHost,
     ToolCalled,
-    ToolCancelled,
     mcp_frame,
 )
 from desktop_agent.mcp_host.connection import Connection
@@ -59,11 +61,11 @@ class Host:
             case ServerClosed(id_):
                 if server := self._servers.pop(id_, None):
                     server.close()
-            case ToolCalled(id_, server_id):
-                if server := self._servers.get(server_id):
-                    task = self._calls[id_] = self._spawn(server.call(wanted))
-                    task.add_done_callback(lambda _: self._calls.pop(id_, None))
-            case ToolCancelled(id_):
+            case ToolCalled() | PromptAsked() | ResourceAsked():
+                if server := self._servers.get(wanted.server):
+                    task = self._calls[wanted.id] = self._spawn(server.call(wanted))
+                    task.add_done_callback(lambda _: self._calls.pop(wanted.id, None))
+            case CallCancelled(id_):
                 if task := self._calls.get(id_):
                     task.cancel()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from desktop_agent.core.mcp import McpAnswer, McpServer, McpTool
+from desktop_agent.core.mcp import McpAnswer, McpOffer, McpServer
 from desktop_agent.core.sandbox import Enclosure
 
 
@@ -21,9 +21,9 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Hears of one connection: `listed` the tools and how many were left out, `ended` once why."""
+    """Hears of one connection: `listed` what the server offers, `ended` once why."""
 
-    listed: Callable[[tuple[McpTool, ...], int], None]
+    listed: Callable[[McpOffer], None]
     ended: Callable[[str], None]
 
 
@@ -37,6 +37,14 @@ class McpConnection(Protocol):
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
         """Call a tool. Raises McpError."""
+        ...
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpAnswer:
+        """Return the text of a prompt. Raises McpError."""
+        ...
+
+    async def read(self, uri: str) -> McpAnswer:
+        """Return what a resource holds. Raises McpError."""
         ...
 
     async def close(self) -> None:

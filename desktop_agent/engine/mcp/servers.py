@@ -31,6 +31,7 @@ from desktop_agent.engine.mcp.tools import (
 )
 from desktop_agent.engine.permissions import host_rules
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
+from desktop_agent.engine.skills.rules import visible
 
 _log = logging.getLogger(__name__)
 
@@ -295,7 +296,7 @@ class Servers:
         server = instance.server
         where = root if server.origin == "folder" else ""
         changed = self._changed(root, instance)
-        for tool in instance.tools:
+        for tool in instance.offer.tools:
             if tool.name not in server.tools_off:
                 name = self._names.of(server.name, tool.name, where)
                 is_changed = tool.name in changed
@@ -303,15 +304,16 @@ class Servers:
 
     def _changed(self, root: str, instance: Instance) -> tuple[str, ...]:
         """Return the tools that are described otherwise than when they were last accepted."""
-        if not instance.tools:
+        tools = instance.offer.tools
+        if not tools:
             return ()
         key = _memory_key(root, instance.server)
         known = self.memory.known_digests(key)
-        new = {tool.name: tool.digest for tool in instance.tools if tool.name not in known}
+        new = {tool.name: tool.digest for tool in tools if tool.name not in known}
         if new:
             self._accept(key, new)
         return tuple(
-            tool.name for tool in instance.tools if known.get(tool.name, tool.digest) != tool.digest
+            tool.name for tool in tools if known.get(tool.name, tool.digest) != tool.digest
         )
 
     def _accept(self, key: str, digests: Mapping[str, str]) -> None:
@@ -329,6 +331,26 @@ class Servers:
             self._accept(key, {offered.tool.name: offered.tool.digest})
             self._on_change(root)
         return await instance.call(offered.tool.name, arguments)
+
+    # -- for the person ------------------------------------------------------------------------
+
+    async def prompt(
+        self, root: str, server: str, name: str, arguments: Mapping[str, str]
+    ) -> McpAnswer:
+        """Return a prompt's text without what can't be seen in it. Raises McpError."""
+        answer = await self._running(root, server).prompt(name, arguments)
+        return msgspec.structs.replace(answer, text=visible(answer.text))
+
+    async def resource(self, root: str, server: str, uri: str) -> McpAnswer:
+        """Return what a resource holds, likewise. Raises McpError."""
+        answer = await self._running(root, server).read(uri)
+        return msgspec.structs.replace(answer, text=visible(answer.text))
+
+    def _running(self, root: str, server: str) -> Instance:
+        instance = self._folders.get(root, {}).get(server)
+        if instance is None:
+            raise McpError(f"The server “{server}” is switched off.")
+        return instance
 
     # -- telling -------------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
+from desktop_agent.gui.controllers.server_offers import ServerOffersController
 from desktop_agent.gui.controllers.servers import ServersController
 from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.controllers.settings import SettingsController
@@ -59,6 +60,9 @@ from desktop_agent.gui.sessions.empty_page import EmptySession
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.window.actions import WindowActions
 from desktop_agent.gui.window.tray import Attention, ask_before_closing
+
+# Controllers that join their panels by themselves.
+_MORE = (ProviderStatus, ContextController, TerminalsController, ServerOffersController)
 
 
 class MainWindow(QMainWindow):
@@ -101,7 +105,7 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
-        for more in (ProviderStatus, ContextController, TerminalsController):
+        for more in _MORE:
             more(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)

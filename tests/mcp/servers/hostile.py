@@ -39,6 +39,22 @@ def tools(cursor: str) -> dict[str, Any]:
     return {"tools": [tool("do"), tool("other")]}
 
 
+def offers(kind: str, cursor: str) -> dict[str, Any]:
+    """Return a page of prompts or resources."""
+    names = ["do"]
+    if KIND == "endless":
+        names = [f"o{cursor}_{each}" for each in range(20)]
+    elif KIND == "names":
+        names = ["n" * 500, "", "a b/c", "\u202eevil", "twice", "twice"]
+    page: dict[str, Any] = {kind: [{"name": one, "uri": f"x://{one}"} for one in names]}
+    if KIND == "names":
+        many = [{"name": f"a{each}"} for each in range(1_000)]
+        page[kind] += [{"name": "full", "uri": "x://" + "u" * 5_000, "arguments": many}]
+    if KIND == "endless":
+        page["nextCursor"] = str(int(cursor or 0) + 1)
+    return page
+
+
 def result(name: str) -> Any:
     if KIND == "large":
         return {"content": [{"type": "text", "text": "y" * 10_000_000}]}
@@ -59,16 +75,27 @@ def answer(asked: dict[str, Any]) -> None:
     if method == "initialize":
         about = {"name": KIND, "version": "1"}
         version = params.get("protocolVersion")
-        found = {"protocolVersion": version, "serverInfo": about, "capabilities": {"tools": {}}}
+        able: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}}
+        found = {"protocolVersion": version, "serverInfo": about, "capabilities": able}
         say({"jsonrpc": "2.0", "id": id_, "result": found})
     elif method == "tools/list":
         say({"jsonrpc": "2.0", "id": id_, "result": tools(params.get("cursor") or "")})
+    elif method in ("prompts/list", "resources/list") and KIND != "silent":
+        page = offers(method.split("/")[0], params.get("cursor") or "")
+        say({"jsonrpc": "2.0", "id": id_, "result": page})
+    elif method == "prompts/get":
+        text = {"type": "text", "text": "z" * 10_000_000}
+        found = {"messages": [{"role": "user", "content": text}] * 3}
+        say({"jsonrpc": "2.0", "id": id_, "result": found})
+    elif method == "resources/read":
+        held = [{"uri": params["uri"], "text": "z" * 10_000_000}] * 3
+        say({"jsonrpc": "2.0", "id": id_, "result": {"contents": held}})
     elif method == "tools/call" and KIND == "refuses":
         error = {"code": -32602, "message": "no such tool\nat all"}
         say({"jsonrpc": "2.0", "id": id_, "error": error})
     elif method == "tools/call":
         say({"jsonrpc": "2.0", "id": id_, "result": result(params["name"])})
-    else:
+    elif method not in ("prompts/list", "resources/list"):
         say({"jsonrpc": "2.0", "id": id_, "error": {"code": -32601, "message": "unknown"}})
 
 
