@@ -6,8 +6,17 @@ import time
 from typing import Any
 
 from desktop_agent.core.events import McpChanged
-from desktop_agent.core.mcp import McpServer, McpState, McpTool
+from desktop_agent.core.mcp import (
+    McpArgument,
+    McpPrompt,
+    McpResource,
+    McpServer,
+    McpState,
+    McpTool,
+)
+from desktop_agent.gui.composer.server_offers import prompts_in, sources_in
 from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
+from tests.bench.stage import pause
 from tests.helpers.windows import bridge_of, part
 
 _TOOLS = (
@@ -24,6 +33,21 @@ _TRACKER = McpServer(
     ("-y", "tracker-mcp", "--read-write"),
     {"TRACKER_URL": "${TRACKER_URL}", "TRACKER_TOKEN": "${keyring:TRACKER_TOKEN}"},
     tools_off=("close_issue", "run_query"),
+)
+_PROMPTS = (
+    McpPrompt(
+        "triage",
+        "Sort the new issues of a project by how much they matter",
+        (
+            McpArgument("project", "Its short name", is_required=True),
+            McpArgument("since", "A day such as 2026-11-01"),
+        ),
+    ),
+    McpPrompt("weekly", "What was done this week"),
+)
+_RESOURCES = (
+    McpResource("tracker://projects/web", "Project web", "What is open in it", "text/markdown"),
+    McpResource("tracker://labels", "Labels"),
 )
 _LOG = ("10:02:11 tracker-mcp 2.4.1, stdio", "10:02:12 signed in as Ada; 4 projects")
 
@@ -52,8 +76,34 @@ def states() -> tuple[McpState, ...]:
             since=since,
             is_contained=True,
             changed=("get_issue",),
+            prompts=_PROMPTS,
+            resources=_RESOURCES,
         ),
     )
+
+
+async def _show_offers(gallery: Any) -> None:
+    """Take what servers offer in the message box."""
+    window = gallery.window
+    box = window.frame.composer.box
+    window.frame.composer.focus_text()
+    await pause(0.3)
+    box.edit.insertPlainText("/tr")
+    await gallery.take("80-prompts")
+    box.edit.clear()
+    form_of = next(one for one in states() if one.prompts)
+    box._fill_in(prompts_in(window.servers.root, (form_of,))[0])  # as a choice in the list does
+    await gallery.take("81-prompt-form")
+    part(window, "promptForm").show_problem("The server “tracker” does not run. It ended: exit 1.")
+    await gallery.take("82-prompt-failed")
+    part(window, "promptForm").leave()
+    box.edit.insertPlainText("Compare with @")
+    box.set_completions("", ("README.md", "src/", "src/retry.py"))
+    await gallery.take("83-resources")
+    source = sources_in(window.servers.root, states())[0]
+    box._attach_source(source)
+    await gallery.take("84-resource-chip")
+    box.clear()
 
 
 async def show_servers(gallery: Any, opened: Any) -> None:
@@ -61,6 +111,7 @@ async def show_servers(gallery: Any, opened: Any) -> None:
     gallery.show(opened)
     flow = gallery.window.servers
     bridge_of(gallery.window).received.emit((McpChanged(flow.root, states()),))
+    await _show_offers(gallery)
     flow.open("tracker")
     part(gallery.window, "serversPage").detail.show_log(_LOG)
     await gallery.take("75-servers")

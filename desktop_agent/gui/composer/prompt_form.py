@@ -22,7 +22,7 @@ from desktop_agent.gui.kit.widgets import (
 )
 
 _LONGEST_VALUE = 10_000
-_LABEL = 160
+_LABEL = 30
 
 
 class PromptForm(QFrame):
@@ -116,8 +116,8 @@ class PromptForm(QFrame):
         self._lines = {}
         for number, argument in enumerate(arguments):
             name = path_text(argument.name)
-            label = ElidedLabel(name, Qt.TextElideMode.ElideRight, "muted", self._fields)
-            label.setFixedWidth(min(_LABEL, label.fontMetrics().horizontalAdvance(name) + 4))
+            shown = name if len(name) <= _LABEL else f"{name[:_LABEL]}…"
+            label = TextLabel(shown, "muted", self._fields)
             line = named(QLineEdit(self._fields), "promptArgument", name)
             line.setMaxLength(_LONGEST_VALUE)
             about = with_marks(" ".join(argument.description.split()))
@@ -154,7 +154,7 @@ class PromptForm(QFrame):
             self.wanted.emit(self._asked, given)
 
     def _show(self, *, is_busy: bool, problem: str = "") -> None:
-        self._insert.setEnabled(not is_busy)
+        self._insert.setEnabled(not is_busy and self._is_ready())
         self._insert.setText(self.tr("Fetching…") if is_busy else self.tr("Insert"))
         self._fields.setEnabled(not is_busy)
         self._problem.setText(problem)
