@@ -38,6 +38,7 @@ from desktop_agent.core.mcp import McpAnswer, McpServer, McpState
 from desktop_agent.core.messages import Display
 from desktop_agent.core.models import KeyInfo, ModelCheckup, ModelInfo, ServerInfo
 from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.forms import FormAnswer
 from desktop_agent.core.sandbox import SandboxContents
 from desktop_agent.core.sessions import SearchFound
 from desktop_agent.core.settings import Settings
@@ -104,7 +105,9 @@ class AgentCommands(Protocol):
     def type_into_job(self, agent_id: AgentId, job_id: str, text: str) -> None: ...
     def stop_job(self, agent_id: AgentId, job_id: str) -> None: ...
     def decide(self, request_id: RequestId, decision: Decision) -> None: ...
-    def answer(self, question_id: QuestionId, text: str) -> None: ...
+    def answer(
+        self, question_id: QuestionId, text: str, form: FormAnswer | None = None
+    ) -> None: ...
 
 
 class SessionCommands(Protocol):

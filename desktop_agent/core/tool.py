@@ -13,6 +13,7 @@ from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Display, ImagePart
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.facts import Facts
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.pipes.file_capture import FileWrite
 from desktop_agent.core.sandbox import Sandbox, SandboxOptions
 from desktop_agent.core.workspace import OwnPlaces, Workspace
@@ -154,7 +155,8 @@ class Changes(Protocol):
 class ToolContext:
     """What one call may use. Passed as a parameter; nothing ambient.
 
-    `report` shows live output to the user. `ask_user` waits for the user's answer.
+    `report` shows live output to the user. `ask_user` waits for the user's answer,
+    `ask_form` for what an MCP server wants to know, None where nobody can be asked.
     `outputs` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
@@ -190,6 +192,7 @@ class ToolContext:
     sandbox_options: SandboxOptions = SandboxOptions()  # noqa: RUF009 - frozen
     waited_s: Callable[[], float] = float
     changes: Changes | None = None
+    ask_form: Callable[[ServerForm], Awaitable[FormAnswer]] | None = None
 
     def require_judged(self, resolved: Path) -> None:
         """Raise ToolError when a path leads elsewhere than it did when it was decided about."""

@@ -25,6 +25,7 @@ from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, Sessi
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.forms import FormAnswer
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
@@ -350,12 +351,12 @@ class Engine(
         with self._refusing("decide", f"{what}, so nothing was done", who):
             self._approvals.decide(request_id, decision)
 
-    def answer(self, question_id: QuestionId, text: str) -> None:
-        """Answer an agent's question; the first answer wins."""
+    def answer(self, question_id: QuestionId, text: str, form: FormAnswer | None = None) -> None:
+        """Answer an agent's question; the first wins. A server's is answered by a `form` alone."""
         self._check_thread()
         who, what = self._questions.agent_of(question_id), "Your answer was not saved"
         with self._refusing("answer", f"{what}, so nobody has read it", who, question_id):
-            self._questions.answer(question_id, text)
+            self._questions.answer(question_id, text, form=form)
 
     def apply_settings(self, settings: Settings) -> None:
         """Use these settings from the next step on."""

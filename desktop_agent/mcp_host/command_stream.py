@@ -12,6 +12,7 @@ from mcp.shared.message import SessionMessage
 
 # A result of 10 MB is taken; a longer line is none that anybody wants.
 LONGEST_LINE = 32 * 1024 * 1024
+_HEAD, _LONGEST_ID = 200, 15
 # What is no message is left out, until it is as much as this without any message in between.
 MOST_JUNK = 4 * 1024 * 1024
 
@@ -72,7 +73,21 @@ def _parsed(line: bytes) -> SessionMessage | None:
     try:
         return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
+        return _unreadable(line)
+
+
+def _unreadable(line: bytes) -> SessionMessage | None:
+    """Return the end of a request whose answer can't be read, such as one that is nested too deep.
+
+    Without it whoever asked would wait for nothing.
+    """
+    head = line[:_HEAD]
+    _, mark, rest = head.partition(b'"id":')
+    number = rest.lstrip().partition(b",")[0].strip()
+    if not mark or b'"method"' in head or not number.isdigit() or len(number) > _LONGEST_ID:
         return None
+    error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message="The answer can't be read.")
+    return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=int(number), error=error))
 
 
 class CommandStream:

@@ -29,6 +29,7 @@ from desktop_agent.core.pipes.mcp_pipe import (
     ServerOpened,
     ToolCalled,
 )
+from desktop_agent.mcp_host.asking import Forms
 from desktop_agent.mcp_host.bounds import (
     answer_of,
     failure_text,
@@ -57,6 +58,7 @@ class Connection:
         self._stream = CommandStream(lambda data: send(HostWrote(opened.id, data)))
         self._client: Client | None = None
         self._is_listing = True
+        self.forms = Forms(send)
         self._ended = asyncio.Event()
         self._changed = asyncio.Event()
         self._running: asyncio.Task[Any] | None = None
@@ -94,6 +96,7 @@ class Connection:
         client = Client(
             self._transport(),
             message_handler=self._on_message,
+            elicitation_callback=self.forms.ask,
             client_info=mcp_types.Implementation(name="desktop-agent", version=__version__),
             cache=None,
         )
@@ -131,7 +134,9 @@ class Connection:
             self._send(CallFailed(called.id, _GONE))
             return
         try:
-            self._send(await _answered(client, called))
+            with self.forms.during(called.id):
+                answer = await _answered(client, called)
+            self._send(answer)
         except asyncio.CancelledError:
             raise
         except MCPError as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from desktop_agent.adapters.mcp.asked_forms import AskedForms
 from desktop_agent.adapters.mcp.command import ServerCommand
 from desktop_agent.adapters.mcp.host_process import McpHostProcess
 from desktop_agent.core.keys.known_keys import KEYS
@@ -19,6 +20,8 @@ from desktop_agent.core.pipes.mcp_pipe import (
     CallAnswered,
     CallCancelled,
     CallFailed,
+    FormAsked,
+    FormWithdrawn,
     FromMcpHost,
     HostWrote,
     PromptAsked,
@@ -33,7 +36,7 @@ from desktop_agent.core.pipes.mcp_pipe import (
     ToolCalled,
     mcp_frame,
 )
-from desktop_agent.engine.mcp.ports import Launch, Listener
+from desktop_agent.engine.mcp.ports import AskForm, Launch, Listener
 
 _READ_SIZE = 256 * 1024
 _GONE = "The part of the app that speaks with servers has ended. It starts again by itself."
@@ -131,6 +134,9 @@ class _Pipe:
                 for server in self.servers.values():
                     if server.answer(value):
                         return
+            case FormAsked() | FormWithdrawn():
+                for server in self.servers.values():
+                    server.take_form(value)
             case HostWrote(id_) | ServerListed(id_) | ServerFailed(id_):
                 if server := self.servers.get(id_):
                     server.take(value)
@@ -161,6 +167,7 @@ class Connection:
         self._failure = ""
         self._is_over = self._has_closed = False
         self._calls: dict[int, asyncio.Future[McpAnswer]] = {}
+        self._forms = AskedForms(id_, pipe.send)
         pipe.servers[id_] = self
 
     def begin(self, environment: dict[str, str]) -> None:
@@ -191,9 +198,9 @@ class Connection:
         """The last lines that its command wrote beside its messages."""
         return tuple(map(KEYS.hide, self._command.log)) if self._command is not None else ()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
-        """Call a tool. Raises McpError."""
-        return await self._ask(lambda id_: ToolCalled(id_, self._id, tool, dict(arguments)))
+    async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
+        """Call a tool; `ask` is what its server may ask the user with. Raises McpError."""
+        return await self._ask(lambda id_: ToolCalled(id_, self._id, tool, dict(arguments)), ask)
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpAnswer:
         """Return the text of a prompt. Raises McpError."""
@@ -203,14 +210,17 @@ class Connection:
         """Return what a resource holds. Raises McpError."""
         return await self._ask(lambda id_: ResourceAsked(id_, self._id, uri))
 
-    async def _ask(self, request: Callable[[int], Request]) -> McpAnswer:
+    async def _ask(
+        self, request: Callable[[int], Request], ask: AskForm | None = None
+    ) -> McpAnswer:
         if self._is_over or self._pipe.is_gone:
             raise McpError(self._failure or _GONE)
         id_ = next(self._call_ids)
         answer = self._calls[id_] = asyncio.get_running_loop().create_future()
         try:
-            self._pipe.send(request(id_))
-            return await answer
+            with self._forms.during(id_, ask):
+                self._pipe.send(request(id_))
+                return await answer
         except asyncio.CancelledError:
             self._pipe.send(CallCancelled(id_))
             raise
@@ -239,6 +249,10 @@ class Connection:
             text = KEYS.hide(value.text)
             waiting.set_result(McpAnswer(text, value.images, value.is_error))
         return True
+
+    def take_form(self, value: FormAsked | FormWithdrawn) -> None:
+        """Ask the user, or not any more, if it is about one of these calls."""
+        self._forms.take(value)
 
     def take(self, value: HostWrote | ServerListed | ServerFailed) -> None:
         """Take what is told of the server."""

@@ -11,6 +11,7 @@ import msgspec
 
 from desktop_agent.core.mcp import McpOffer
 from desktop_agent.core.messages import ImagePart, Value
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 
 _LENGTH_BYTES = 4
 
@@ -72,6 +73,14 @@ class CallCancelled(Value, frozen=True):
     id: int
 
 
+class FormAnswered(Value, frozen=True):
+    """What became of a form that a server has asked for."""
+
+    id: int
+    server: int
+    answer: FormAnswer
+
+
 class HostWrote(Value, frozen=True):
     """What a server's command is to read."""
 
@@ -109,8 +118,24 @@ class CallFailed(Value, frozen=True):
     message: str
 
 
-ToMcpHost = ServerOpened | ServerWrote | ServerClosed | Request | CallCancelled
-FromMcpHost = HostWrote | ServerListed | ServerFailed | CallAnswered | CallFailed
+class FormAsked(Value, frozen=True):
+    """A server asks the user for something in the middle of a request."""
+
+    id: int
+    call: int
+    form: ServerForm
+
+
+class FormWithdrawn(Value, frozen=True):
+    """Nobody waits any more for the answer to a form."""
+
+    id: int
+
+
+ToMcpHost = ServerOpened | ServerWrote | ServerClosed | Request | CallCancelled | FormAnswered
+FromMcpHost = (
+    HostWrote | ServerListed | ServerFailed | CallAnswered | CallFailed | FormAsked | FormWithdrawn
+)
 
 _encoder = msgspec.msgpack.Encoder()
 

@@ -26,6 +26,7 @@ from desktop_agent.core.events import EngineFailed, ToolEnded, ToolOutput, ToolS
 from desktop_agent.core.ids import AgentId, new_question_id, new_request_id
 from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.parts.facts import Refused
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.questions import Question
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import (
@@ -392,6 +393,13 @@ class Dispatch:
                 )
                 return await self._questions.ask(asked, caller.session)
 
+        async def ask_form(form: ServerForm) -> FormAnswer:
+            with caller.busy("waiting_answer", "asking you"):
+                asked = Question(
+                    new_question_id(), caller.id, call.id, form.message, (), time.time(), form=form
+                )
+                return await self._questions.ask_form(asked, caller.session)
+
         info = caller.session.info
         return ToolContext(
             agent_id=caller.id,
@@ -399,6 +407,7 @@ class Dispatch:
             workspace=self._workspace(call, caller),
             report=_reporter(call, caller),
             ask_user=ask_user,
+            ask_form=ask_form,
             files=caller.files,
             outputs=self._outputs.of(caller.session.info.id),
             jobs=caller.jobs,

@@ -12,7 +12,7 @@ import msgspec
 
 from desktop_agent.core.mcp import McpAnswer, McpError, McpOffer, McpPhase, McpServer, McpState
 from desktop_agent.core.tool import ToolError
-from desktop_agent.engine.mcp.ports import Launch, Listener, McpConnection, McpConnector
+from desktop_agent.engine.mcp.ports import AskForm, Launch, Listener, McpConnection, McpConnector
 
 _log = logging.getLogger(__name__)
 
@@ -90,9 +90,9 @@ class Instance:
         self._tries = 0
         self._begin(0.0)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
+    async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
         """Call a tool; one that is down is started for it. Raises McpError."""
-        return await (await self._connected()).call(tool, arguments)
+        return await (await self._connected()).call(tool, arguments, ask)
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpAnswer:
         """Return the text of a prompt, as `call`. Raises McpError."""

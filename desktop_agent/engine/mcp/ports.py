@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from desktop_agent.core.mcp import McpAnswer, McpOffer, McpServer
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.sandbox import Enclosure
+
+# Asks the user for what a server wants to know, and waits; cancelling takes it back.
+AskForm = Callable[[ServerForm], Awaitable[FormAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,8 @@ class McpConnection(Protocol):
         """The last lines that its command wrote beside its messages."""
         ...
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
-        """Call a tool. Raises McpError."""
+    async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
+        """Call a tool; `ask` is what its server may ask the user with. Raises McpError."""
         ...
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpAnswer:

@@ -22,7 +22,7 @@ from desktop_agent.core.tool import Tool
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.mcp.instance import Instance, same_launch
 from desktop_agent.engine.mcp.names import Names
-from desktop_agent.engine.mcp.ports import Launch, McpConnector, McpMemory
+from desktop_agent.engine.mcp.ports import AskForm, Launch, McpConnector, McpMemory
 from desktop_agent.engine.mcp.tools import (
     MOST_LISTED,
     Offered,
@@ -322,7 +322,9 @@ class Servers:
         except OSError as error:
             _log.warning("how tools are described was not kept: %s", error)
 
-    async def _call(self, offered: Offered, root: str, arguments: Mapping[str, Any]) -> McpAnswer:
+    async def _call(
+        self, offered: Offered, root: str, arguments: Mapping[str, Any], ask: AskForm
+    ) -> McpAnswer:
         instance = self._folders.get(root, {}).get(offered.server)
         if instance is None:
             raise McpError("the server is switched off.")
@@ -330,7 +332,7 @@ class Servers:
             key = _memory_key(root, instance.server)
             self._accept(key, {offered.tool.name: offered.tool.digest})
             self._on_change(root)
-        return await instance.call(offered.tool.name, arguments)
+        return await instance.call(offered.tool.name, arguments, ask)
 
     # -- for the person ------------------------------------------------------------------------
 

@@ -8,9 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from desktop_agent.adapters.sandbox.sandbox import Programs
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.mcp import McpServer
+from desktop_agent.gui.transcript.cards import form_card
+from desktop_agent.gui.transcript.cards.form_card import FormCard
 from tests.helpers.patience import HANG_MS as WAIT
-from tests.helpers.providers import LoopbackProvider, Say
+from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.helpers.windows import bridge_of, part, words_in
 from tests.mcp.rig import SERVERS
 
@@ -138,3 +141,64 @@ def test_a_resource_that_cannot_be_read_holds_the_message_back(window, provider,
     provider.push(Say("Nothing to see."))
     qtbot.keyClick(box_of(window).edit, ENTER)
     until(qtbot, lambda: len(provider.requests) == 1)
+
+
+def add_asking(window, qtbot, tool):
+    bridge = bridge_of(window)
+    server = McpServer(
+        "asking", sys.executable, (str(SERVERS / "asking_by_hand.py"),), is_outside=True
+    )
+    bridge.engine.save_mcp(str(window.servers.root), server)
+    bridge.engine.add_rule(Rule(f"mcp__asking__{tool}", "", scope="everywhere"))
+    until(qtbot, lambda: any(one.server.name == "asking" and one.tools for one in states(window)))
+
+
+def states(window):
+    return window.servers.states
+
+
+def asked_in(window, provider, qtbot, tool):
+    """Have the agent call a tool that asks; return the card once it takes input."""
+    add_asking(window, qtbot, tool)
+    provider.push(Calls((f"mcp__asking__{tool}", {})), Say("Done."))
+    typed(window, qtbot, "go")
+    qtbot.keyClick(box_of(window).edit, ENTER)
+    until(qtbot, lambda: window.findChild(FormCard, "formCard") is not None)
+    card = window.findChild(FormCard, "formCard")
+    until(qtbot, card.isVisible)
+    return card
+
+
+def test_a_servers_form_is_filled_in_by_keys_and_the_agent_goes_on(window, provider, qtbot):
+    card = asked_in(window, provider, qtbot, "plant")
+    assert card.accessibleName() == "The server asking asks: What shall be planted?"
+    line = part(card, "formLine")
+    line.setFocus()
+    until(qtbot, line.hasFocus)
+    qtbot.keyClicks(line, "beans")
+    qtbot.keyClick(line, ENTER)
+    until(qtbot, lambda: len(provider.requests) == 2)
+    sent = json.dumps(provider.requests[1].body)
+    assert "accept" in sent
+    assert "beans" in sent
+
+
+def test_an_address_is_shown_whole_and_opened_by_the_person_alone(
+    window, provider, qtbot, monkeypatch
+):
+    opened = []
+    monkeypatch.setattr(form_card, "open_link", opened.append)
+    card = asked_in(window, provider, qtbot, "sign_in")
+    assert "https://garden.example/sign-in?a=1" in words_in(card).replace("\u200b", "")
+    assert "garden.example" in words_in(card)
+    assert opened == []
+    qtbot.mouseClick(part(card, "sendForm"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: len(provider.requests) == 2)
+    assert opened == ["https://garden.example/sign-in?a=1"]
+
+
+def test_a_form_may_be_declined(window, provider, qtbot):
+    card = asked_in(window, provider, qtbot, "plant")
+    qtbot.mouseClick(part(card, "declineForm"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: len(provider.requests) == 2)
+    assert "decline" in json.dumps(provider.requests[1].body)
