@@ -14,8 +14,10 @@ from desktop_agent.core.mcp import (
     McpState,
     McpTool,
 )
+from desktop_agent.core.parts.forms import FormField, ServerForm
 from desktop_agent.gui.composer.server_offers import prompts_in, sources_in
 from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
+from desktop_agent.gui.transcript.cards.form_card import FormCard
 from tests.bench.stage import pause
 from tests.helpers.windows import bridge_of, part
 
@@ -92,7 +94,7 @@ async def _show_offers(gallery: Any) -> None:
     await gallery.take("80-prompts")
     box.edit.clear()
     form_of = next(one for one in states() if one.prompts)
-    box._fill_in(prompts_in(window.servers.root, (form_of,))[0])  # as a choice in the list does
+    box.fill_in(prompts_in(window.servers.root, (form_of,))[0])  # as a choice in the list does
     await gallery.take("81-prompt-form")
     part(window, "promptForm").show_problem("The server “tracker” does not run. It ended: exit 1.")
     await gallery.take("82-prompt-failed")
@@ -101,9 +103,41 @@ async def _show_offers(gallery: Any) -> None:
     box.set_completions("", ("README.md", "src/", "src/retry.py"))
     await gallery.take("83-resources")
     source = sources_in(window.servers.root, states())[0]
-    box._attach_source(source)
+    box.attach_source(source)
     await gallery.take("84-resource-chip")
     box.clear()
+
+
+_FORM = ServerForm(
+    "Which release shall the notes be for?",
+    (
+        FormField("version", "Version", about="Such as 2.4.1", is_required=True),
+        FormField("count", "Commits at most", "integer", default=50, least=1, most=500),
+        FormField("kind", "Kind", "choice", choices=(("major", "Major"), ("minor", "Minor"))),
+        FormField("is_draft", "Only a draft", "boolean", default=True),
+        FormField("parts", "Parts", "choices", choices=(("web", "Web"), ("api", "Interface"))),
+    ),
+    server="tracker",
+)
+_URL = ServerForm(
+    "Sign in to see private projects.",
+    url="https://tracker.example/connect?state=9f2c51b7&scope=projects",
+    server="tracker",
+)
+
+
+async def _show_forms(gallery: Any) -> None:
+    """Take what a server asks for in a call."""
+    for name, form in (("85-server-form", _FORM), ("86-server-address", _URL)):
+        card = FormCard(gallery.theme, form, gallery.window)
+        card.setGeometry(340, 120, 720, card.height_for(720))
+        card.show()
+        await pause(0.2)
+        if form.fields:
+            part(card, "sendForm").click()  # says what is missing
+        card.resize(720, card.height_for(720))
+        await gallery.take(name)
+        card.deleteLater()
 
 
 async def show_servers(gallery: Any, opened: Any) -> None:
@@ -112,6 +146,7 @@ async def show_servers(gallery: Any, opened: Any) -> None:
     flow = gallery.window.servers
     bridge_of(gallery.window).received.emit((McpChanged(flow.root, states()),))
     await _show_offers(gallery)
+    await _show_forms(gallery)
     flow.open("tracker")
     part(gallery.window, "serversPage").detail.show_log(_LOG)
     await gallery.take("75-servers")

@@ -108,6 +108,15 @@ async def test_an_address_that_is_not_the_webs_is_never_shown(tmp_path: Path) ->
         assert not rig.of(QuestionAsked)
 
 
+async def test_a_form_that_is_nested_too_deep_is_refused_and_nobody_waits_for_it(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path, "deep") as rig:
+        rig.send("go")
+        assert "can't be read" in await text_of_end(rig)
+        assert not rig.of(QuestionAsked)
+
+
 async def test_a_server_that_asks_on_and_on_gets_no_answer_any_more(tmp_path: Path) -> None:
     async with running(tmp_path, "insist") as rig:
         before = rig.hear

@@ -211,7 +211,7 @@ class ComposerInput(QWidget):
 
             self._file_list = FilePopup(self._theme, self)
             self._file_list.chosen.connect(self._insert_path)
-            self._file_list.offer_chosen.connect(self._attach_source)
+            self._file_list.offer_chosen.connect(self.attach_source)
         found = ranked(prefix, self._sources, lambda one: one.title)[:_MOST_SOURCES]
         self._file_list.show_paths(tuple(paths), found)
 
@@ -272,13 +272,13 @@ class ComposerInput(QWidget):
         if self._form is not None and self._form.asked is asked:
             self._form.show_problem(words)
 
-    def _attach_source(self, source: ServerSource) -> None:
+    def attach_source(self, source: ServerSource) -> None:
         self.edit.replace_mention("")
         self._hide_lists()
         about = Attachment(source.title, detail=source.resource.uri, source=source)
         self._draft.attachments.add(about)
 
-    def _fill_in(self, prompt: ServerPrompt) -> None:
+    def fill_in(self, prompt: ServerPrompt) -> None:
         self.edit.replace_slash("")
         self._hide_lists()
         if self._form is None:
@@ -331,7 +331,7 @@ class ComposerInput(QWidget):
 
             self._skill_list = SkillPopup(self._theme, self)
             self._skill_list.chosen.connect(self._on_skill_chosen)
-            self._skill_list.offer_chosen.connect(self._fill_in)
+            self._skill_list.offer_chosen.connect(self.fill_in)
         self._skill_list.show_skills(text, usable, commands, self._prompts)
 
     def _on_skill_chosen(self, name: str) -> None:

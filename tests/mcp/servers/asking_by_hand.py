@@ -16,11 +16,15 @@ URL = {
     "elicitationId": "e1",
 }
 ODD = {**URL, "url": "file:///etc/passwd"}
-TOOLS = {"plant": FORM, "sign_in": URL, "odd_address": ODD, "insist": FORM}
+# Only its schema is written otherwise: it is nested deeper than JSON may be.
+DEEP = {**FORM, "requestedSchema": "DEEP"}
+NESTED = '{"type":"object","properties":{"x":' * 1_000 + "{}" + "}}" * 1_000
+TOOLS = {"deep": DEEP, "plant": FORM, "sign_in": URL, "odd_address": ODD, "insist": FORM}
 
 
 def say(value: object) -> None:
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **value}) + "\n")  # type: ignore[dict-item]
+    text = json.dumps({"jsonrpc": "2.0", **value})  # type: ignore[dict-item]
+    sys.stdout.write(text.replace('"DEEP"', NESTED) + "\n")
     sys.stdout.flush()
 
 

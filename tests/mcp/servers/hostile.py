@@ -68,6 +68,26 @@ def result(name: str) -> Any:
     return {"content": [{"type": "text", "text": "done"}]}
 
 
+def deep(depth: int) -> str:
+    """Return a schema that is nested so deep, as JSON."""
+    return '{"type":"object","properties":{"x":' * depth + "{}" + "}}" * depth
+
+
+def answer_more(id_: int, method: str, params: dict[str, Any]) -> None:
+    """Answer what is asked of prompts and resources; one kind never lists any."""
+    kind, verb = method.split("/")
+    text = {"type": "text", "text": "z" * 10_000_000}
+    if verb == "get":
+        found: dict[str, Any] = {"messages": [{"role": "user", "content": text}] * 3}
+    elif verb == "read":
+        found = {"contents": [{"uri": params["uri"], "text": text["text"]}] * 3}
+    elif KIND == "silent":
+        return
+    else:
+        found = offers(kind, params.get("cursor") or "")
+    say({"jsonrpc": "2.0", "id": id_, "result": found})
+
+
 def answer(asked: dict[str, Any]) -> None:
     id_, method, params = asked.get("id"), asked.get("method"), asked.get("params") or {}
     if id_ is None:
@@ -78,24 +98,19 @@ def answer(asked: dict[str, Any]) -> None:
         able: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}}
         found = {"protocolVersion": version, "serverInfo": about, "capabilities": able}
         say({"jsonrpc": "2.0", "id": id_, "result": found})
+    elif method == "tools/list" and KIND == "deep":
+        tools_ = f'{{"tools":[{{"name":"do","inputSchema":{deep(1_000)}}}]}}'
+        print(f'{{"jsonrpc":"2.0","id":{id_},"result":{tools_}}}', flush=True)
     elif method == "tools/list":
         say({"jsonrpc": "2.0", "id": id_, "result": tools(params.get("cursor") or "")})
-    elif method in ("prompts/list", "resources/list") and KIND != "silent":
-        page = offers(method.split("/")[0], params.get("cursor") or "")
-        say({"jsonrpc": "2.0", "id": id_, "result": page})
-    elif method == "prompts/get":
-        text = {"type": "text", "text": "z" * 10_000_000}
-        found = {"messages": [{"role": "user", "content": text}] * 3}
-        say({"jsonrpc": "2.0", "id": id_, "result": found})
-    elif method == "resources/read":
-        held = [{"uri": params["uri"], "text": "z" * 10_000_000}] * 3
-        say({"jsonrpc": "2.0", "id": id_, "result": {"contents": held}})
+    elif method.startswith(("prompts/", "resources/")):
+        answer_more(id_, method, params)
     elif method == "tools/call" and KIND == "refuses":
         error = {"code": -32602, "message": "no such tool\nat all"}
         say({"jsonrpc": "2.0", "id": id_, "error": error})
     elif method == "tools/call":
         say({"jsonrpc": "2.0", "id": id_, "result": result(params["name"])})
-    elif method not in ("prompts/list", "resources/list"):
+    else:
         say({"jsonrpc": "2.0", "id": id_, "error": {"code": -32601, "message": "unknown"}})
 
 

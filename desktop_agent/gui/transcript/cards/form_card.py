@@ -74,7 +74,7 @@ class FormCard(AskCard):
         self.body.addLayout(top)
         about = self.tr("It gets what you fill in. Enter no passwords or keys here.")
         if form.url:
-            about = self.tr("Only you open it, in your browser. Look at who it is first.")
+            about = self.tr("Check the address before you open it in your browser.")
         self.body.addWidget(TextLabel(about, "muted", self, wraps=True))
         if form.url:
             self.body.addWidget(TextLabel(urlsplit(form.url).hostname or "", "strong", self))

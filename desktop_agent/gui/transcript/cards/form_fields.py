@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import date, datetime
 from urllib.parse import urlsplit
@@ -17,7 +16,6 @@ from desktop_agent.gui.kit.widgets import TextLabel, column, named
 from desktop_agent.gui.transcript.cards.card import AnswerLine
 
 translate = QCoreApplication.translate
-_EMAIL = re.compile(r"[^@\s]{1,200}@[^@\s]{1,200}\Z")
 _LONGEST = 10_000
 
 
@@ -144,7 +142,8 @@ def _has_form(form: str, text: str) -> bool:
     try:
         match form:
             case "email":
-                return _EMAIL.match(text) is not None
+                name, _, host = text.partition("@")
+                return bool(name and host) and "@" not in host and len(text.split()) == 1
             case "uri":
                 return bool(urlsplit(text).scheme)
             case "date":
