@@ -258,7 +258,9 @@ class BudgetReached(Value, frozen=True):
 
 
 class SideCallEnded(Value, frozen=True):
-    """The agent's model was asked something aside, over a copy of its history: what it used."""
+    """What a request of the agent's used that is no step: asked aside, over a copy of its history,
+    or an answer that was empty, stopped or broke off (then estimated).
+    """
 
     agent_id: AgentId
     usage: Usage

@@ -275,10 +275,10 @@ class Agent:
         return self.session.load(self.id)
 
     def count_aside(self, usage: Usage) -> None:
-        """Charge it for a question that its model was asked aside."""
-        self.session.emit(SideCallEnded(self.id, usage))
+        """Charge it for what its model was asked beside its steps, or did not end."""
         self.meter.add(usage)
-        self.session.update(usage=self.session.info.usage + usage, touch=False)
+        total = self.session.info.usage + usage
+        self.session.conclude(SideCallEnded(self.id, usage), usage=total)
 
     def compact(self, keep: str) -> None:
         """Compact the history, before the next step or now; `keep` says what must not be lost."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from contextlib import aclosing
@@ -28,7 +29,7 @@ class AnswerStream:
     """Reads one request's stream, tells what it says, and keeps the text in case it breaks.
 
     `on_accepted` is called once, as soon as the provider has the request. `is_started` tells
-    that something of the answer was told; `wasted` is what an empty answer used up.
+    that something of the answer was told; `wasted` is what one used up that is empty, or broke off.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class AnswerStream:
         self.is_started = False
         self.wasted: Usage | None = None
         self._text: list[str] = []
+        self._thinking: list[str] = []
 
     async def read(
         self, model: Model, request: ModelRequest, *, may_be_long: bool = False
@@ -85,6 +87,11 @@ class AnswerStream:
             return None
         return Message(self.message_id, "assistant", (TextPart(text),), created_at=time.time())
 
+    @property
+    def said(self) -> str:
+        """What came so far, thinking as well."""
+        return "".join([*self._thinking, *self._text])
+
     def _accept(self) -> None:
         if not self._is_accepted:
             self._is_accepted = True
@@ -103,6 +110,7 @@ class AnswerStream:
             self._text.append(text)
             self._emit(PartDelta(self._agent_id, self.message_id, "text", text))
         else:
+            self._thinking.append(text)
             self._emit(PartDelta(self._agent_id, self.message_id, "thinking", text))
 
 
@@ -120,14 +128,24 @@ async def fitting_answer(
             answer = await stream.read(model, request, may_be_long=may_be_long)
         except BrokeOff:
             rounds = rounds + 1 if await context.relieve(request) else _MOST_ROUNDS
+        except asyncio.CancelledError:
+            _charge(stream, context, request)
+            raise
         except ModelError as error:
             if error.fault.kind != "too_large" or stream.is_started:
+                _charge(stream, context, request)
                 raise
             await context.refit(request, error.fault)
         else:
             context.counted(request, answer.usage)
             return answer
         request = make()
+
+
+def _charge(stream: AnswerStream, context: AgentContext, request: ModelRequest) -> None:
+    """Count an answer that broke off or was stopped: a provider charges what it read and wrote."""
+    if stream.is_started and stream.wasted is None:
+        stream.wasted = context.estimated_usage(request, stream.said)
 
 
 def _says_something(answer: Answer) -> bool:

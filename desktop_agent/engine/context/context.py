@@ -186,6 +186,12 @@ class AgentContext:
         self._suspected = tokens if is_shorter else 0
         return is_shorter
 
+    def estimated_usage(self, request: ModelRequest, said: str) -> Usage:
+        """Return what a request took whose answer broke off after `said`: nobody counts that."""
+        tokens, written = self._tokens(request), self._estimate.of_text(said)
+        cost = self._services.windows.cost(request.model, request.api_base, tokens, written)
+        return Usage(tokens, written, cost=cost)
+
     def counted(self, request: ModelRequest, usage: Usage) -> None:
         """Take what the provider counted."""
         windows, model, base = self._services.windows, request.model, request.api_base

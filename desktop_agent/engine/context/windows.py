@@ -1,4 +1,4 @@
-"""How large the models' context windows are: known, learned from a refusal, or set by the user."""
+"""What is known of models: how large their windows are (known, learned or set), what they cost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Windows:
         """`describe` knows a model by its name."""
         self._describe = describe
         self._settings = settings
-        self._known: dict[str, int | None] = {}
+        self._known: dict[str, ModelInfo | None] = {}
         self._learned: dict[tuple[str, str], int] = {}
         self._calibrations: dict[tuple[str, str], Calibration] = {}
 
@@ -94,6 +94,18 @@ class Windows:
         if info.context_source == "learned" and info.context_limit:
             self._learned.setdefault((info.model, info.api_base), info.context_limit)
 
+    def cost(self, model: str, api_base: str, tokens: int, written: int) -> float | None:
+        """Estimate what a request of `tokens` costs, and `written` ones of its answer, in dollars.
+
+        None where the price is not known; a list says nothing of another address.
+        """
+        if model == DEMO_MODEL:
+            return 0.0
+        info = self._known.get(model)
+        if api_base or info is None or info.input_price is None or info.output_price is None:
+            return None
+        return (tokens * info.input_price + written * info.output_price) / 1_000_000
+
     async def _listed(self, model: str) -> int | None:
         if self._describe is None or model == DEMO_MODEL:
             return None
@@ -103,8 +115,9 @@ class Windows:
             except Exception as error:  # noqa: BLE001 - a request can do without
                 _log.warning("the window of %s could not be looked up: %s", model, error)
                 return None
-            self._known[model] = info.context_limit if info is not None else None
-        return self._known[model]
+            self._known[model] = info
+        known = self._known[model]
+        return known.context_limit if known is not None else None
 
 
 def probable_window(api_base: str) -> int:

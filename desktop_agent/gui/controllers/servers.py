@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
@@ -14,6 +12,7 @@ from desktop_agent.core.mcp import McpError, McpServer, McpState
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.trust import TrustController
+from desktop_agent.gui.kit.preload import Preload
 from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
@@ -102,9 +101,7 @@ class ServersController(Controller):
         self._row = line = ServersRow(self._theme, self._frame.sidebar)
         line.opened.connect(self.open)
         self._frame.sidebar.add_foot(line)
-        threading.Thread(
-            target=import_module, args=("desktop_agent.gui.mcp.page",), daemon=True
-        ).start()
+        Preload(self, ("mcp.text", "mcp.page")).start()
         return line
 
     def _make_page(self) -> ServersPage:

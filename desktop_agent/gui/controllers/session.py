@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
@@ -27,10 +25,16 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge
-from desktop_agent.gui.controllers.transcript_pages import STREAMED, SessionPages
+from desktop_agent.gui.controllers.transcript_pages import (
+    MODULES,
+    STREAMED,
+    SessionPages,
+    load_parser,
+)
 from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.folders import real_folder
+from desktop_agent.gui.kit.preload import Preload
 from desktop_agent.gui.state.session_state import NOTHING, AgentPage, Facet, SessionState
 
 if TYPE_CHECKING:
@@ -88,6 +92,7 @@ class SessionController(QObject):
         self._leaving: dict[SessionId, bool] = {}  # whether it was the one shown
         self._has_begun = False
         self._last_workspace: Workspace | None = None
+        self._preload = Preload(self, MODULES)
         self.settings = settings
         self._connect()
         self._connect_composer()
@@ -397,7 +402,8 @@ class SessionController(QObject):
     def get_ready(self) -> None:
         """Load what a message and its answer need, while the user writes."""
         self._bridge.engine.get_ready()
-        threading.Thread(target=_load_transcript, name="transcript", daemon=True).start()
+        self._preload.start()
+        load_parser()
 
     def send(self, note: Note) -> None:
         """Give the agent that is shown a note; while the app starts, keep it until one is."""
@@ -426,11 +432,3 @@ def _first_folder(*paths: str | None) -> str | None:
         if real is not None:
             return real
     return None
-
-
-def _load_transcript() -> None:
-    # The window has none before there is a message. On a thread: it takes 100 ms.
-    from desktop_agent.gui.transcript.document import markdown
-
-    import_module("desktop_agent.gui.transcript.view.view")
-    markdown.get_ready()

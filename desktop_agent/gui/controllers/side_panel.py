@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -16,6 +15,7 @@ from desktop_agent.core.events import CommandRefused, Event
 from desktop_agent.core.ids import AgentId, CompactionId
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.kit.preload import Preload
 from desktop_agent.gui.kit.text import plain, with_plural
 from desktop_agent.gui.state.session_state import EVERYTHING, Facet
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from desktop_agent.gui.transcript.view.view import TranscriptView
 
 _WAIT_MS = 700
-_PAUSE_MS = 30
 # From the leaves up, so that each step is short.
 MODULES = (
     "tasks.list_view",
@@ -62,7 +61,12 @@ class SidePanelController(Controller):
         self._agents: AgentPanel | None = None
         self._is_asked_for = False
         # Made while the user stops to think, it is there at once for the first task.
-        self._preload = Preload(self, (self._make_tasks, self._make_agents, self._make))
+        self._preload = Preload(
+            self,
+            MODULES,
+            (self._make_tasks, self._make_agents, self._make),
+            wait_ms=_WAIT_MS,
+        )
         self._frame.composer.begun.connect(self._preload.start)
         self._frame.composer.box.changed.connect(self._preload.put_off)
         self._pages.page_made.connect(self._on_page_made)
@@ -342,35 +346,3 @@ class SidePanelController(Controller):
         page = self._pages.page(self._session.agent)
         if page is not None and call_id:
             page.show_call(call_id)
-
-
-class Preload(QObject):
-    """Begins with `start`; a second call does nothing. Each of `steps` is made behind the rest."""
-
-    def __init__(self, parent: QObject, steps: Sequence[Callable[[], None]] = ()) -> None:
-        super().__init__(parent)
-        loads = (partial(import_module, f"desktop_agent.gui.{name}") for name in MODULES)
-        self._left: list[Callable[[], object]] = [*loads, *steps]
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self._go_on)
-
-    @property
-    def is_done(self) -> bool:
-        return not self._left
-
-    def start(self) -> None:
-        """Begin, a moment from now."""
-        if self._left and not self._timer.isActive():
-            self._timer.start(_WAIT_MS)
-
-    def put_off(self) -> None:
-        """Wait anew: a key was pressed, and the next must not wait for this."""
-        if self._timer.isActive():
-            self._timer.start(_WAIT_MS)
-
-    def _go_on(self) -> None:
-        self._timer.setInterval(_PAUSE_MS)
-        step = self._left.pop(0)
-        if not self._left:
-            self._timer.stop()
-        step()

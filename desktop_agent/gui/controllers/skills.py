@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +16,11 @@ from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.skill_library import UNDO, SkillLibraryController
+from desktop_agent.gui.controllers.transcript_pages import load_parser
 from desktop_agent.gui.controllers.trust import TrustController
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link
+from desktop_agent.gui.kit.preload import Preload
 from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.skills.text import few_names
 
@@ -44,7 +44,9 @@ class SkillsController(Controller):
         self._page: SkillsPage | None = None
         self._section: SkillsSection | None = None
         self._added: tuple[str, ...] = ()
-        self._is_getting_ready = False
+        self._preload = Preload(
+            self, ("transcript.document.answer", "skills.detail", "skills.page"), (load_parser,)
+        )
         self._place = ("", "")
         # What went well need not be put away by hand.
         self._news = single_timer(self, _NEWS_MS, lambda: self._frame.notices.remove("skills"))
@@ -148,9 +150,8 @@ class SkillsController(Controller):
 
     def _get_ready(self) -> None:
         """Load what the page needs, while the pointer is on its way to a click."""
-        if self._page is None and not self._is_getting_ready:
-            self._is_getting_ready = True
-            threading.Thread(target=_load_page, name="skills", daemon=True).start()
+        if self._page is None:
+            self._preload.start()
 
     def _make_page(self) -> SkillsPage:
         # It brings Markdown and the looks of the transcript.
@@ -233,13 +234,6 @@ class SkillsController(Controller):
         self._frame.notices.put("skills", Notice(text, tone, action, title))
         if tone == "info" and not text.endswith("…"):
             self._news.start()
-
-
-def _load_page() -> None:
-    from desktop_agent.gui.transcript.document import markdown
-
-    import_module("desktop_agent.gui.skills.page")
-    markdown.get_ready()
 
 
 def _open_folder(path: Path) -> None:

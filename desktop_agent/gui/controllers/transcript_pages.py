@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +21,25 @@ if TYPE_CHECKING:
     from desktop_agent.gui.transcript.view.view import TranscriptView
 
 _KEPT = 6
+# What a transcript needs, to be loaded while the first message is written. From the leaves up,
+# so that each step is short.
+MODULES = (
+    "transcript.state.items",
+    "transcript.state.message_items",
+    "transcript.state.transcript",
+    "transcript.cards.diff_view",
+    "transcript.cards.output_view",
+    "transcript.cards.approval_forms",
+    "transcript.cards.approval_card",
+    "transcript.cards.tool_text",
+    "transcript.document.styles",
+    "transcript.cards.row_text",
+    "transcript.document.answer",
+    "transcript.view.browser",
+    "transcript.cards.factory",
+    "transcript.view.row_window",
+    "transcript.view.view",
+)
 # They come by the thousand, and mean something to the transcript of their agent alone.
 STREAMED = frozenset({PartDelta, ToolOutput})
 
@@ -162,3 +182,14 @@ class SessionPages(QObject):
         if view is not None:
             view.prepend(events, first_seq)
             self._first_seqs[agent_id] = first_seq
+
+
+def load_parser() -> None:
+    """Load the parser of Markdown on a thread: its sixty modules import nothing of Qt."""
+    threading.Thread(target=_load_parser, name="parser", daemon=True).start()
+
+
+def _load_parser() -> None:
+    from desktop_agent.gui.transcript.document import markdown
+
+    markdown.get_ready()

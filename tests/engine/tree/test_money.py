@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+
+import pytest
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.events import BudgetReached, SideCallEnded, TurnEnded
+from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import TextPart
+from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.requests import Answer
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
+from tests.engine.rig import Rig
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
-from tests.helpers.scripted import calls, says
+from tests.helpers.scripted import Breaks, Waits, calls, says
 
 ECHO = ("echo", {"what": "x"})
 
@@ -131,4 +137,42 @@ async def test_an_ended_child_answers_from_what_the_store_has_and_is_charged(
     assert await rig.engine.result_of(child) == story.strip()
     assert rig.info(child).usage.cost == 0.5
     assert rig.info(child).status == "completed"
+    await rig.engine.close()
+
+
+async def _priced(name: str) -> ModelInfo:
+    return ModelInfo(name, input_price=1_000.0, output_price=2_000.0)
+
+
+@pytest.mark.parametrize("is_stopped", [True, False], ids=["stopped", "broken off"])
+async def test_an_answer_that_did_not_end_counts_towards_the_limit(
+    tmp_path: Path, is_stopped
+) -> None:
+    """A provider charges what it read and wrote; an agent that is cut off again and again costs."""
+    text = "Once upon a time there was a fox. " * 10
+    lost = Fault("reset", "The connection was lost.", "retry")
+    step = Waits(asyncio.Event(), text) if is_stopped else Breaks(lost, text)
+    rig = Rig(tmp_path, step, says("So."), describe_model=_priced)
+    rig.send("Tell me of foxes.")
+    if isinstance(step, Waits):
+        await step.reached.wait()
+        rig.engine.stop(rig.agent_id)
+    await rig.until(TurnEnded)
+    usage = rig.of(SideCallEnded)[-1].usage
+    assert usage.output_tokens is not None
+    assert usage.output_tokens >= len(text.split())
+    assert usage.input_tokens is not None
+    wanted = (usage.input_tokens * 1_000 + usage.output_tokens * 2_000) / 1_000_000
+    assert usage.cost == pytest.approx(wanted)
+    rig.engine.set_budget(rig.agent_id, Budget(cost=wanted / 2))
+    rig.send("And then?")
+    assert (await rig.until(BudgetReached)).spent.cost == pytest.approx(wanted)
+    await rig.engine.close()
+
+
+async def test_an_answer_that_did_not_begin_costs_nothing(tmp_path: Path) -> None:
+    lost = Fault("reset", "The connection was lost.", "retry")
+    rig = Rig(tmp_path, Breaks(lost), describe_model=_priced)
+    await rig.run("Tell me of foxes.")
+    assert not rig.of(SideCallEnded)
     await rig.engine.close()
