@@ -89,7 +89,7 @@ def answer_more(id_: int, method: str, params: dict[str, Any]) -> None:
 
 
 def answer(asked: dict[str, Any]) -> None:
-    id_, method, params = asked.get("id"), asked.get("method"), asked.get("params") or {}
+    id_, method, params = asked.get("id"), asked.get("method", ""), asked.get("params") or {}
     if id_ is None:
         return
     if method == "initialize":
