@@ -20,9 +20,15 @@ USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
        desktop-agent undo SESSION [options]   (see desktop-agent undo --help)
        desktop-agent redo SESSION [options]
+       desktop-agent sessions COMMAND [options]   (see desktop-agent sessions --help)
        desktop-agent --demo [FOLDER]
        desktop-agent --self-check
        desktop-agent --version"""
+
+_WITHOUT_WINDOW = frozenset({
+    "run", "undo", "redo", "sessions", "--model-host", "--guard", "--file-history", "--mcp-host",
+    "--demo-run",
+})  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,21 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if first in (
-        "run",
-        "undo",
-        "redo",
-        "--model-host",
-        "--guard",
-        "--file-history",
-        "--mcp-host",
-        "--demo-run",
-    ):
+    if first in _WITHOUT_WINDOW:
         gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
         "undo": _undo,
         "redo": _redo,
+        "sessions": _sessions,
         "--model-host": _model_host,
         "--guard": _guard,
         "--mcp-host": _mcp_host,
@@ -88,6 +86,12 @@ def _redo(arguments: list[str]) -> int:
     return undo.main("redo", arguments)
 
 
+def _sessions(arguments: list[str]) -> int:
+    from desktop_agent.headless import sessions
+
+    return sessions.main(arguments)
+
+
 def _model_host(arguments: list[str]) -> int:
     from desktop_agent.model_host.__main__ import serve
 
@@ -115,7 +119,7 @@ def _mcp_host(arguments: list[str]) -> int:
 def _listener(arguments: list[str]) -> int:
     from desktop_agent.guard.listener import hand_out
 
-    return hand_out(int(arguments[0]))
+    return hand_out(*map(int, arguments))
 
 
 def _sandbox_probe(arguments: list[str]) -> int:

@@ -31,6 +31,7 @@ from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.skills.catalog import Places
 from desktop_agent.engine.skills.registry import Skills
+from desktop_agent.session_files.files import SessionFiles
 from desktop_agent.tools.shell.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class Backend:
     catalog: ModelCatalog
     settings: SettingsFile
     library: LazyLibrary
+    files: SessionFiles
     warming: asyncio.Task[None] | None = None
     network: GuardedNetwork | None = None
 
@@ -176,10 +178,10 @@ async def compose(
     except BaseException:
         store.close()
         raise
-    catalog = ModelCatalog(secrets, model)
     library = LazyLibrary(lambda: _library(data_dir, config_dir, engine.rescan_skills))
     warming = asyncio.create_task(_warm(model, engine)) if is_warmed else None
-    return Backend(engine, model, store, secrets, catalog, file, library, warming, network)
+    parts = (library, SessionFiles(path, store, engine), warming, network)
+    return Backend(engine, model, store, secrets, ModelCatalog(secrets, model), file, *parts)
 
 
 def _start(engine: Engine, store: SqliteStore, emit: Callable[[Event], None]) -> None:

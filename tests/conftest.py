@@ -12,6 +12,7 @@ os.environ["VIRTUAL_ENV"] = os.path.realpath(sys.prefix)
 
 import asyncio
 import gc
+import itertools
 import logging
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from functools import partialmethod
@@ -86,6 +87,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (first.get(item.path.stem, len(first)), item.path))
 
 
+def pytest_collection_finish() -> None:
+    """Have the collector look at what tests make, and never again at all that was imported."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Report half characters, which tests log on purpose, in a form that can be sent on."""
@@ -96,10 +103,23 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+@pytest.fixture(scope="session")
+def new_home(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Make homes in a folder of their own: to number one, pytest lists all that lies beside it."""
+    folder, numbers = tmp_path_factory.mktemp("h"), itertools.count()
+
+    def make() -> Path:
+        home = folder / str(next(numbers))
+        home.mkdir(0o700)
+        return home
+
+    return make
+
+
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep tests out of the person's files, and away from each other's."""
-    home = tmp_path_factory.mktemp("home")
+    home = new_home()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(home / "app"))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
@@ -210,11 +230,21 @@ def patient_app(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def collect_between_tests_only(request: pytest.FixtureRequest) -> Iterator[None]:
     """Widgets must die on the window's thread: no automatic collection while an engine runs."""
-    if "qapp" in request.fixturenames:
+    has_window = "qapp" in request.fixturenames
+    if has_window:
         _WITH_WINDOWS.add(request.path)
     gc.disable()
     yield
+    if has_window:
+        delete_now()
     gc.enable()
+
+
+def delete_now() -> None:
+    """Delete what waits for an event loop to do it: each new look would be applied to it too."""
+    from PySide6.QtCore import QCoreApplication, QEvent
+
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture(autouse=True, scope="module")

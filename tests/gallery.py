@@ -26,6 +26,7 @@ from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.startup.run import make_application
+from desktop_agent.gui.state.background_jobs import BackgroundJob
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.main_window import MainWindow
@@ -34,6 +35,7 @@ from tests.bench.stage import pause
 from tests.gallery_branches import show_branches
 from tests.gallery_changes import show_changes
 from tests.gallery_context import show_context
+from tests.gallery_look import show_look
 from tests.gallery_sandbox import show_sandbox
 from tests.gallery_servers import show_servers
 from tests.gallery_sessions import show_sessions
@@ -219,6 +221,11 @@ async def _team(gallery: Gallery) -> None:
     panel.select(story.EXPLORER)
     gallery.hear(*story.notes())
     await gallery.take("31-strip")
+    jobs = ("npm run dev -- --port 5173", "python -m http.server 8000 --directory docs/build/html")
+    running = [BackgroundJob(story.MAIN, f"job_{n}", words) for n, words in enumerate(jobs)]
+    gallery.window.side.show_jobs(tuple(running))
+    await gallery.take("31b-jobs")
+    gallery.window.side.show_jobs(())
     view = panel.tree.view
     box = view.button_box(panel.tree.model.index_of(story.EXPLORER), "probe")
     gallery.point(view.viewport(), box.center())
@@ -289,6 +296,7 @@ PARTS: dict[str, Callable] = {
     "changes": _changes,
     "context": show_context,
     "branches": show_branches,
+    "look": show_look,
 }
 
 

@@ -37,3 +37,7 @@ async def show_branches(gallery: Gallery) -> None:
     composer.show_branch_files(composer.branch_draft.before, words, can_restore=True)
     await gallery.take("82-branch-begun")
     part(gallery.window, "cancelBranch").click()
+    view.remember_requested.emit("Run the tests with **uv**, never with `pip`; build with Node 22.")
+    dialog = part(gallery.window, "rememberDialog")
+    await gallery.take("83-remember", dialog)
+    dialog.reject()

@@ -8,9 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QIODevice
+from PySide6.QtCore import QBuffer, QIODevice, Qt
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
@@ -26,11 +27,14 @@ from desktop_agent.gui.agents.note_input import SteerInput
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.paths import resource
 from tests.bench.stage import Stage, pause, run
+from tests.recording import Recorder
 
 _WIDTH, _HEIGHT = 1280, 848
 _FOLDER = "garden"
 _SETTLE_S = 0.4
 _PROBE_S = 2.0
+_WORD_S = 0.12
+_READ_S = 1.5
 _EARLIER = ("search for courgette", "list files", "read seeds.txt")
 
 
@@ -69,6 +73,11 @@ class _Camera:
         path.write_bytes(bytes(buffer.data().data()))
         sys.stdout.write(f"{path}  {path.stat().st_size // 1024} kB\n")
 
+    def keep(self, recorder: Recorder) -> None:
+        """Save what was recorded."""
+        path = self._folder / "demo.webp"
+        sys.stdout.write(f"{path}  {recorder.save(path) // 1024} kB\n")
+
 
 def _look(stage: Stage, theme: str) -> None:
     stage.theme.configure(theme, 100, True)
@@ -85,6 +94,26 @@ async def _in_both_looks(stage: Stage, camera: _Camera, name: str) -> None:
     for theme in ("dark", "light") if is_dark else ("light", "dark"):
         _look(stage, theme)
         await camera.take(stage.window, f"{name}-{theme}")
+
+
+async def _type(stage: Stage, recorder: Recorder, text: str) -> None:
+    """Write a message as a person does, and send it."""
+    composer = stage.window.frame.composer
+    composer.focus_text()
+    recorder.start()
+    entry = stage.window.findChild(QPlainTextEdit, "composerText")
+    assert entry is not None
+    for word in text.split(" "):
+        entry.insertPlainText(word if word == text.split(" ")[0] else f" {word}")
+        await pause(_WORD_S)
+    QTest.keyClick(entry, Qt.Key.Key_Return)
+
+
+async def _go_on(stage: Stage, recorder: Recorder) -> None:
+    """Record again, in the look that it began with."""
+    _look(stage, "light")
+    await pause(_SETTLE_S)
+    recorder.start()
 
 
 async def _steer(stage: Stage, story: _Story) -> None:
@@ -110,16 +139,24 @@ async def _play(stage: Stage, camera: _Camera) -> None:
     for question in _EARLIER:
         await _ask(stage, story, await stage.new_session("demo"), question)
     agent = await stage.new_session("demo")
-    window.frame.composer.focus_text()
-    stage.send(agent, "Have a look around and write an overview.")
+    recorder = Recorder(window)
+    await _type(stage, recorder, "Have a look around and write an overview.")
     await _steer(stage, story)
     await stage.until(lambda: story.is_asked)
     await pause(_SETTLE_S)
+    recorder.stop()
     await _in_both_looks(stage, camera, "main")
+    await _go_on(stage, recorder)
     await stage.until(lambda: bool(story.requests))
+    await pause(_READ_S)
+    recorder.stop()
     await _in_both_looks(stage, camera, "approval")
+    await _go_on(stage, recorder)
     stage.bridge.engine.decide(story.requests[0], AllowOnce())
     await stage.until(lambda: agent in story.over)
+    await pause(_READ_S)
+    recorder.stop()
+    camera.keep(recorder)
     window.commands.settings.trigger()
     await pause(_SETTLE_S)
     dialog = QApplication.activeModalWidget() or QApplication.activeWindow()

@@ -148,6 +148,8 @@ def test_pictures_in_the_repository_stay_small() -> None:
         if path.stat().st_size > 300_000
     ]
     assert heavy == []
+    recording = ROOT / "resources" / "screenshots" / "demo.webp"
+    assert recording.stat().st_size < 3_000_000
 
 
 def test_every_rule_that_the_code_names_stands_in_the_repository() -> None:

@@ -97,7 +97,8 @@ class UndoScope(Value, frozen=True):
 class PlannedFile(Value, frozen=True):
     """What an undo would do with one path; `why` in words, for a conflict and for what is lost.
 
-    `can_merge` tells that a conflict may be merged, `by` who changed the file since.
+    `can_merge` tells that a conflict may be merged, `by` who changed the file since. A file that is
+    renamed is `created`, and `was` is its path now, which is not listed by itself.
     """
 
     path: str
@@ -106,6 +107,7 @@ class PlannedFile(Value, frozen=True):
     why: str = ""
     by: str = ""
     can_merge: bool = False
+    was: str = ""
 
 
 class UndoPlan(Value, frozen=True):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Protocol
 
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.messages import Value
-from desktop_agent.core.workspace import OwnPlaces
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 
 Fix = Literal["", "install", "apparmor", "other"]
 
@@ -64,28 +65,47 @@ class SandboxContents(Value, frozen=True):
 
 
 class Boundary(Value, frozen=True):
-    """What one command may reach; all paths are real and absolute.
+    """What an agent's tools for files, a command or a server may reach.
 
-    `write_roots` are writable unless `is_changing` is false, then all is read-only.
-    `is_git_writable` opens git's own files, except those that make git run a program. `call_id`
-    is whose command it is. `unreadable` and `unwritable` are files and folders that rules of the
-    person's refuse. `is_offline` leaves it no network, not its session's either. `options` are the
-    switches of the settings. `named` are protected files that the command itself names: the person
-    was asked about it with them.
+    `folders` are the read-set and the write-set; of what lies in them `refusals`, the deny rules
+    of the session's folder, take what they name. `temporary` is the real path of what is called
+    `/tmp`, empty where that is the computer's own. `options` are the switches of the settings.
+    `is_offline` leaves no network, not the session's either: connections don't all say whose they
+    are. `local_ports` are ports of this computer that are reached at `localhost`.
+
+    The rest is of one command: `is_changing` is false where it may write nothing,
+    `is_git_writable` opens git's own files, except those that make git run a program. `call_id` is
+    whose command it is. `named` are protected files that the command itself names: the person was
+    asked about it with them.
     """
 
     session_id: SessionId
-    write_roots: tuple[str, ...]
-    read_roots: tuple[str, ...]
+    folders: Workspace
     own: OwnPlaces = OwnPlaces()
+    refusals: tuple[Rule, ...] = ()
+    temporary: str = ""
+    options: SandboxOptions = SandboxOptions()
+    is_offline: bool = False
+    local_ports: tuple[int, ...] = ()
     is_changing: bool = True
     is_git_writable: bool = False
     call_id: str = ""
-    options: SandboxOptions = SandboxOptions()
-    unreadable: tuple[str, ...] = ()
-    unwritable: tuple[str, ...] = ()
-    is_offline: bool = False
     named: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> str:
+        """Where relative paths start, and what rules are relative to."""
+        return self.folders.root
+
+    @property
+    def read_roots(self) -> tuple[str, ...]:
+        """Every folder that may be read."""
+        return self.folders.read_roots
+
+    @property
+    def write_roots(self) -> tuple[str, ...]:
+        """Every folder that may be written."""
+        return self.folders.write_roots
 
 
 class Enclosure(Protocol):

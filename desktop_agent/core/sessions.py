@@ -14,8 +14,15 @@ from desktop_agent.core.workspace import Workspace
 # `interrupted`: the app ended while it ran. `failed`: its last turn ended with an error.
 SessionStatus = Literal["idle", "running", "needs_you", "paused", "failed", "interrupted"]
 
+# Markdown and HTML show the branch that is shown, JSON holds all of them.
+ExportForm = Literal["md", "html", "json"]
+
 # How long a deleted session is kept before it is erased.
 KEPT_DELETED_S = 30 * 24 * 3600.0
+
+
+class SessionFileError(Exception):
+    """A session could not be written to a file, or read from one; the text says why."""
 
 
 class BranchPoint(Value, frozen=True):

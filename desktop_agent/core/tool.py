@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar
 
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Display, ImagePart
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.facts import Facts
 from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.pipes.file_capture import FileWrite
-from desktop_agent.core.sandbox import Sandbox, SandboxOptions
-from desktop_agent.core.workspace import OwnPlaces, Workspace
+from desktop_agent.core.sandbox import Boundary, Sandbox
+from desktop_agent.core.workspace import Workspace
 
 T = TypeVar("T")
 
@@ -155,23 +155,21 @@ class Changes(Protocol):
 class ToolContext:
     """What one call may use. Passed as a parameter; nothing ambient.
 
-    `report` shows live output to the user. `ask_user` waits for the user's answer,
+    `boundary` is what it may reach: tools for files judge by it, and the sandbox keeps commands
+    within it. `report` shows live output to the user. `ask_user` waits for the user's answer,
     `ask_form` for what an MCP server wants to know, None where nobody can be asked.
     `outputs` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
-    limit has `command_time_s`. `refusals` are the deny rules of the session's folder;
-    `is_offline`: commands in the sandbox have no network, as connections don't all say whose they
-    are. `own` is where the app's own files are. `judged` is the preview
-    that the policy decided about, None when none was. `sandbox` is what commands of the session
-    run in, with the person's `sandbox_options`. `waited_s` is how long the call has waited for
-    the user, who is in no hurry. `changes` keeps what the call changes in
-    files, None where nothing is kept.
+    limit has `command_time_s`. `judged` is the preview that the policy decided about, None when
+    none was. `sandbox` is what commands of the session run in. `waited_s` is how long the call has
+    waited for the user, who is in no hurry. `changes` keeps what the call changes in files, None
+    where nothing is kept.
     """
 
     agent_id: AgentId
     call_id: str
-    workspace: Workspace
+    boundary: Boundary
     report: Callable[[str], None]
     ask_user: Callable[[str, tuple[str, ...]], Awaitable[str]]
     files: FileMemory
@@ -183,16 +181,16 @@ class ToolContext:
     steering: Any = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     command_time_s: int = 120
-    refusals: tuple[Rule, ...] = ()
-    is_offline: bool = False
-    own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
     judged: Preview | None = None
-    session_id: SessionId = SessionId("")  # noqa: RUF009 - a str
     sandbox: Sandbox | None = None
-    sandbox_options: SandboxOptions = SandboxOptions()  # noqa: RUF009 - frozen
     waited_s: Callable[[], float] = float
     changes: Changes | None = None
     ask_form: Callable[[ServerForm], Awaitable[FormAnswer]] | None = None
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folders that were given; `/tmp` is the computer's own."""
+        return self.boundary.folders
 
     def require_judged(self, resolved: Path) -> None:
         """Raise ToolError when a path leads elsewhere than it did when it was decided about."""

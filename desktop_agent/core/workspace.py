@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import Protocol
 
 from desktop_agent.core.messages import Value
 
 # What commands in the sandbox have a folder of their session's for.
 TEMPORARY = ("/tmp", "/var/tmp")
+
+
+class Folders(Protocol):
+    """What paths are resolved against: a workspace, or a boundary with its own `/tmp`."""
+
+    @property
+    def root(self) -> str:
+        """Where relative paths start."""
+        ...
+
+    @property
+    def read_roots(self) -> tuple[str, ...]:
+        """Every folder that may be read."""
+        ...
+
+    @property
+    def write_roots(self) -> tuple[str, ...]:
+        """Every folder that may be written."""
+        ...
+
+    @property
+    def temporary(self) -> str:
+        """The real path of what is called `/tmp`; empty where that is the computer's own."""
+        ...
 
 
 class Workspace(Value, frozen=True):
@@ -33,18 +58,9 @@ class Workspace(Value, frozen=True):
         return (self.root, *self.writable) if self.has_root else self.writable
 
     @property
-    def readable_places(self) -> tuple[str, ...]:
-        """Every folder that file tools may read in."""
-        return self.read_roots
-
-    @property
-    def writable_places(self) -> tuple[str, ...]:
-        """Every folder that file tools may write in."""
-        return self.write_roots
-
-    def shown(self, path: str | PurePath) -> str:
-        """Return what a real path is called."""
-        return str(path)
+    def temporary(self) -> str:
+        """`/tmp` is the computer's own."""
+        return ""
 
     @property
     def name(self) -> str:
@@ -77,35 +93,6 @@ class Workspace(Value, frozen=True):
             _common(self.write_roots, other.write_roots),
             has_root=False,
         )
-
-
-class CallWorkspace(Workspace, frozen=True):
-    """The folders that one call of a file tool may touch: those that commands see.
-
-    `temporary` is the real path of what commands see as `/tmp`. It is never stored.
-    """
-
-    temporary: str = ""
-
-    @property
-    def readable_places(self) -> tuple[str, ...]:
-        """The read-set, and the temporary folder."""
-        return (*self.read_roots, self.temporary)
-
-    @property
-    def writable_places(self) -> tuple[str, ...]:
-        """The write-set, and the temporary folder."""
-        return (*self.write_roots, self.temporary)
-
-    def is_temporary(self, path: str | PurePath) -> bool:
-        """Whether a real path is in the temporary folder."""
-        return PurePath(path).is_relative_to(self.temporary)
-
-    def shown(self, path: str | PurePath) -> str:
-        """Return what commands call a real path."""
-        if not self.is_temporary(path):
-            return str(path)
-        return str(PurePath(TEMPORARY[0], PurePath(path).relative_to(self.temporary)))
 
 
 class OwnPlaces(Value, frozen=True):

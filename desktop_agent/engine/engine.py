@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.core.agents import Budget, StopReason
 from desktop_agent.core.approvals import Decision, Mode, Rule
@@ -21,12 +22,9 @@ from desktop_agent.core.events import (
     NoteReturned,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId, new_agent_id
-from desktop_agent.core.models import DEMO_MODEL
-from desktop_agent.core.network.questions import HostQuestion, HostVerdict
+from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId
 from desktop_agent.core.notes import Note
 from desktop_agent.core.parts.forms import FormAnswer
-from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
@@ -103,6 +101,7 @@ class Engine(
             confinement=held,
             kept=self._kept,
         )
+        self._hosts = self._dispatch.hosts
         self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
@@ -177,20 +176,10 @@ class Engine(
     ) -> None:
         """Begin a session and open it. Without a model, the settings' one, else the demo."""
         self._check_thread()
-        if not model:
-            model, api_base = self._settings.model or DEMO_MODEL, self._settings.api_base
-        now = time.time()
-        info = SessionInfo(
-            id=session_id,
-            main_agent=new_agent_id(),
-            title=title or UNTITLED,
-            workspace=workspace,
-            model=model,
-            mode=mode or self._settings.mode,
-            created_at=now,
-            updated_at=now,
-            api_base=api_base,
-        )
+        info = self.new_info(session_id, workspace, title or UNTITLED)
+        if model:
+            info = msgspec.structs.replace(info, model=model, api_base=api_base)
+        info = msgspec.structs.replace(info, mode=mode or info.mode)
         with self._refusing("new_session", "The session was not saved"):
             self._sessions.add(info)
             self._sessions.open(session_id)
@@ -375,10 +364,6 @@ class Engine(
         with self._refusing("delete_rule", "The rule was not deleted"):
             self._approvals.delete(rule)
 
-    async def ask_host(self, question: HostQuestion) -> HostVerdict:
-        """Return whether a session's commands may reach a host; the user may be asked."""
-        return self._mcp_verdict(question) or await self._dispatch.hosts.ask(question)
-
     # -- queries -------------------------------------------------------------------------
 
     async def earlier(
@@ -433,6 +418,9 @@ class Engine(
 
     def _emit(self, event: Event) -> None:
         self._sessions.emit(event)
+
+    def _session_in(self, root: str, session_id: SessionId | None) -> Session | None:
+        return self._sessions.session(session_id) if session_id else self._sessions.last_in(root)
 
     def _on_agents_changed(self, session_id: SessionId) -> None:
         self._sessions.on_agents_changed(session_id)

@@ -32,6 +32,8 @@ _READ_AFTER_S = 20.0
 # What happened since the app was last open is read for so long when a session goes on.
 _FIRST_S = 5.0
 _READ_SLICE_S = 0.05
+# A command waits so long at most for what an earlier one has waited for.
+_LATER_S = 0.1
 _MISSED = "What a call changed was lost, as the part of the app that keeps it had ended."
 _COMMITS = "Commits, branches and all else in `.git` stay as they are."
 _NOBODY = AgentId("")
@@ -195,12 +197,17 @@ class Capture:
     # -- commands ------------------------------------------------------------------------
 
     def _begin_command(self, call: _Call) -> None:
-        begun, until = call.begun, time.monotonic() + call.begun.wait_s
+        begun = call.begun
+        asked_at = begun.asked_at or time.monotonic()
         for root in _outermost(begun.folders):
             folder = self._folder(root)
             call.folders.append(folder)
+            # Only the first command waits for what is still to be read; it goes on beside the others.
+            wait_s = min(begun.wait_s, _LATER_S) if folder.was_waited_for else begun.wait_s
+            until = asked_at + wait_s
             self._look_outside(folder, begun.session_id, begun.root, until)
             _read_until(folder, until)
+            folder.was_waited_for = folder.has_unread
             if folder.has_unread:
                 held, every = folder.progress
                 call.remarks.append(f"Undo holds {held:,} of {every:,} files.")

@@ -51,6 +51,8 @@ class TrackedFolder:
         """`own` are absolute paths of the app's own folders, which are not looked into."""
         self.root = root
         self.is_listed = False
+        # Whether a command has waited for what is unread.
+        self.was_waited_for = False
         self.reader = Reader(history)
         self._history = history
         self._rules = IgnoreRules()
@@ -145,9 +147,11 @@ class TrackedFolder:
             with self._open() as (root, device):
                 while self._queue and time.monotonic() < until:
                     self._read_listed(root, device, self._queue.popleft())
+                    if len(self._changed) >= _SAVED_AT_ONCE:
+                        self.save()
         except _Gone:
             self._queue.clear()
-        if len(self._changed) >= _SAVED_AT_ONCE or not self._queue:
+        if not self._queue:
             self.save()
 
     def save(self) -> None:

@@ -187,6 +187,11 @@ class History:
         with readable_errors():
             return self._undoing.recover()
 
+    def reports(self, set_id: str) -> tuple[UndoReport, ...]:
+        """Return what the undo of this id did; nothing if there is none."""
+        with readable_errors():
+            return self._undoing.reports(set_id)
+
     # -- bounds
 
     def usage(self) -> tuple[UndoUsage, ...]:

@@ -53,11 +53,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A plan with all that is needed to carry it out; `root` is the newest set's."""
+    """A plan with all that is needed to carry it out; `root` is the newest set's.
+
+    `moved` has for each path at which a renamed file comes back the one at which it is now.
+    """
 
     plan: UndoPlan
     items: tuple[Item, ...]
     root: bytes
+    moved: Mapping[bytes, bytes]
 
 
 def kind_of(before: FileState, after: FileState) -> ChangeKind:
@@ -91,8 +95,10 @@ class Planner:
             }
         items = [self._item(path, rows[path], found, root) for path, found in chosen.items()]
         items = sorted(_with_folders(items), key=lambda item: item.path)
-        plan = UndoPlan(scope, _set_ids(chosen.values()), _planned(items), _blocked(items, root))
-        return Detail(plan, tuple(items), root)
+        moved = self._moved(items)
+        planned = _planned(items, moved)
+        plan = UndoPlan(scope, _set_ids(chosen.values()), planned, _blocked(items, root))
+        return Detail(plan, tuple(items), root, moved)
 
     def _item(self, path: bytes, rows: list[Row], chosen: list[Row], root: bytes) -> Item:
         text = names.shown(path, root)
@@ -117,6 +123,17 @@ class Planner:
             by=others[-1].agent if others else "",
             merged=self._merge(path, timeline.stretches(ours), now),
         )
+
+    def _moved(self, items: Iterable[Item]) -> dict[bytes, bytes]:
+        """Return where renamed files are now that come back, both without a question."""
+        restored = {i.text: i for i in items if i.prospect == "restore"}
+        paths = {i.path: i.rows for i in restored.values()}
+        moved = {old: new for new, old in timeline.renamed(paths).items()}
+        by_undos = self._timeline.moved_by_undos(row for rows in paths.values() for row in rows)
+        for new, old in by_undos.items():
+            if new in restored and old in restored:
+                moved[restored[old].path] = restored[new].path
+        return moved
 
     def _why_lost(self, path: bytes, now: FileState, target: FileState, after: FileState) -> str:
         if names.is_git(path):
@@ -249,10 +266,16 @@ def _is_obstructed(path: bytes, items: Mapping[bytes, Item]) -> bool:
     return False
 
 
-def _planned(items: list[Item]) -> tuple[PlannedFile, ...]:
+def _planned(items: list[Item], moved: Mapping[bytes, bytes]) -> tuple[PlannedFile, ...]:
+    texts = {item.path: item.text for item in items}
+    gone = frozenset(moved.values())
     return tuple(
-        PlannedFile(i.text, i.prospect, i.kind, i.why, i.by, i.merged is not None)
+        PlannedFile(
+            *(i.text, i.prospect, i.kind, i.why, i.by, i.merged is not None),
+            was=texts[moved[i.path]] if i.path in moved else "",
+        )
         for i in listed(items)
+        if i.path not in gone
     )
 
 

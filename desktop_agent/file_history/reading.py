@@ -112,7 +112,7 @@ class Reading:
     def _total(self, paths: dict[bytes, list[Row]]) -> tuple[int, int, int]:
         """Return how many files differ, and the lines that were added and removed."""
         lines = Lines(self._packs)
-        moved = _renamed(paths)
+        moved = timeline.renamed(paths)
         old = frozenset(moved.values())
         above = {parent for path in paths for parent in names.parents(path)}
         count = added = removed = 0
@@ -129,7 +129,7 @@ class Reading:
     def _files(self, chosen: dict[bytes, list[Row]], root: bytes) -> tuple[FileOverview, ...]:
         lines = Lines(self._packs)
         above = {parent for path in chosen for parent in names.parents(path)}
-        moved = _renamed(chosen)
+        moved = timeline.renamed(chosen)
         old = frozenset(moved.values())
         found: list[FileOverview] = []
         for path in sorted(chosen):
@@ -189,20 +189,6 @@ def _is_no_file(before: FileState, after: FileState, *, is_implied: bool) -> boo
     """Whether this is nothing to be shown: the same, or a folder of which a file is."""
     is_folder = {before.kind, after.kind} <= {"folder", "absent"}
     return timeline.is_equal(before, after) or (is_implied and is_folder)
-
-
-def _renamed(chosen: dict[bytes, list[Row]]) -> dict[bytes, bytes]:
-    """Return the new paths of files, which may have been changed before or after that too."""
-    gone: list[tuple[bytes, str]] = []
-    made: list[tuple[bytes, str]] = []
-    for path, rows in chosen.items():
-        first, last = rows[0], rows[-1]
-        if first.before.kind == "file" and last.after.kind == "absent" and last.before.size:
-            gone.append((path, last.before.digest))
-        elif first.before.kind == "absent" and last.after.kind == "file" and first.after.size:
-            made.append((path, first.after.digest))
-    known = [(path, digest) for path, digest in gone if digest]
-    return names.renamed(known, made)
 
 
 def _seq(row: Row) -> int:

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -56,17 +56,25 @@ class Recording:
         ]
 
     def described(
-        self, change_set: ChangeSet, root: bytes, changes: Sequence[PathChange]
+        self,
+        change_set: ChangeSet,
+        root: bytes,
+        changes: Sequence[PathChange],
+        moved: Mapping[bytes, bytes] | None = None,
     ) -> tuple[ChangeSet, list[tuple[int, int]]]:
-        """Return the set with its files and counts, and the lines of each change."""
+        """Return the set with its files and counts, and the lines of each change.
+
+        `moved` has the old path of each new one of a renamed file, if it is known.
+        """
         budget, above = Lines(self._packs), _above(changes)
         lines = [budget.changed(change.before, change.after) for change in changes]
-        moved = _renamed(changes)
-        old = frozenset(moved.values())
+        moved = _renamed(changes) if moved is None else moved
+        gone = frozenset(moved.values())
+        old = {c.path: c.before for c in changes if c.path in gone}
         counted = [
-            (change, (0, 0) if change.path in moved else count)
-            for change, count in zip(changes, lines, strict=True)
-            if change.path not in old
+            (c, budget.changed(old[moved[c.path]], c.after) if c.path in moved else count)
+            for c, count in zip(changes, lines, strict=True)
+            if c.path not in old
         ]
         files = [
             ChangedFile(

@@ -73,8 +73,11 @@ class Service:
     def _begin(self, begun: Any) -> Captured:
         return self.capture.begin(msgspec.convert(begun, CallBegun))
 
-    def _take_recovered(self) -> tuple[UndoReport, ...]:
+    def _take_recovered(self, begun: str) -> tuple[UndoReport, ...]:
+        """Return what was finished at the start, and the undo `begun` if it is recorded."""
         recovered, self._recovered = self._recovered, ()
+        if begun and all(one.set_id != begun for one in recovered):
+            recovered += self._history.reports(begun)
         return recovered
 
     def _changes(self, session_id: SessionId, root: str) -> SessionChanges:

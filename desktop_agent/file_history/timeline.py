@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from desktop_agent.core.changes import FileKind, FileState, UndoScope
+import msgspec
+
+from desktop_agent.core.changes import ChangeSet, FileKind, FileState, UndoScope
+from desktop_agent.file_history import names
 
 # The kinds of sets that agents made; `outside` is the person or another program.
 BY_AGENTS = frozenset({"tool", "command"})
+_DECODER = msgspec.json.Decoder(ChangeSet)
 _COLUMNS = """
 s.seq, s.id, s.session, s.agent, s.message, s.call, s.kind, f.root, c.path,
 c.before_kind, c.before_mode, c.before_size, c.before_hash, c.before_held,
@@ -69,6 +73,19 @@ class Timeline:
             (session,),
         ).fetchall()
 
+    def moved_by_undos(self, rows: Iterable[Row]) -> dict[str, str]:
+        """Return the old path of each new one of files that these undos renamed, as shown.
+
+        What came back under its old name may have been changed under the new one.
+        """
+        numbers = {row.seq for row in rows if row.kind == "undo"}
+        bodies = (
+            self._connection.execute("SELECT body FROM change_set WHERE seq = ?", (seq,)).fetchone()
+            for seq in sorted(numbers)
+        )
+        files = (file for (body,) in bodies for file in _DECODER.decode(body).files)
+        return {file.path: file.was for file in files if file.was}
+
     def _of_paths(self, where: str, values: tuple[Any, ...], first: int) -> dict[bytes, list[Row]]:
         select = f"SELECT DISTINCT c.path {_FROM} WHERE {where}"
         targets: dict[tuple[int, bytes], tuple[int, ...]] = {}
@@ -124,6 +141,23 @@ def in_scope(row: Row, scope: UndoScope) -> bool:
     if scope.call_id:
         return row.call == scope.call_id
     return not scope.agent_id or row.agent == scope.agent_id
+
+
+def renamed(chosen: Mapping[bytes, Sequence[Row]]) -> dict[bytes, bytes]:
+    """Return for each new path of a renamed file the old one, both with what happened to them.
+
+    The file may have been changed before or after that too.
+    """
+    gone: list[tuple[bytes, str]] = []
+    made: list[tuple[bytes, str]] = []
+    for path, rows in chosen.items():
+        first, last = rows[0], rows[-1]
+        if first.before.kind == "file" and last.after.kind == "absent" and last.before.size:
+            gone.append((path, last.before.digest))
+        elif first.before.kind == "absent" and last.after.kind == "file" and first.after.size:
+            made.append((path, first.after.digest))
+    known = [(path, digest) for path, digest in gone if digest]
+    return names.renamed(known, made)
 
 
 def stretches(rows: Iterable[Row]) -> list[tuple[FileState, FileState]]:

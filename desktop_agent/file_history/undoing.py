@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -40,6 +40,8 @@ class _Unfinished(msgspec.Struct, frozen=True):
     lost: tuple[str, ...] = ()
     # Folders that are removed if they are empty: nobody is told if they are not.
     quiet: tuple[str, ...] = ()
+    # Of renamed files the path at which they come back, and the one before the undo.
+    moved: tuple[tuple[bytes, bytes], ...] = ()
 
 
 @dataclass
@@ -93,6 +95,16 @@ class Undoing:
         """Finish every undo that was cut off."""
         found = self._connection.execute("SELECT seq, token FROM restore ORDER BY seq").fetchall()
         return tuple(self._carry_out(seq, token, is_after_crash=True) for seq, token in found)
+
+    def reports(self, set_id: str) -> tuple[UndoReport, ...]:
+        """Return what an undo that is recorded did, as far as its set says; nothing without one."""
+        found = self._connection.execute(
+            "SELECT body, session FROM change_set WHERE id = ? AND kind = 'undo'", (set_id,)
+        )
+        return tuple(
+            UndoReport(set_id, made.files, session_id=session, made=made)
+            for made, session in ((read_set(body), session) for body, session in found)
+        )
 
     # -- what is to be done
 
@@ -151,11 +163,16 @@ class Undoing:
     def _begin(self, made: ChangeSet, detail: Detail, work: _Work, now: float) -> tuple[int, str]:
         """Write down what is going to be done."""
         token = os.urandom(8).hex()
+        moved = _within(detail.moved.items(), work.changes)
         report = _Unfinished(
-            tuple(work.kept), tuple(work.merged), tuple(work.lost), tuple(work.quiet)
+            tuple(work.kept),
+            tuple(work.merged),
+            tuple(work.lost),
+            tuple(work.quiet),
+            tuple(moved.items()),
         )
         changes = list(work.changes.values())
-        described, lines = self._recording.described(made, detail.root, changes)
+        described, lines = self._recording.described(made, detail.root, changes, moved)
         with self._packs.saving():
             folder = self._recording.folder(detail.root, now)
             session = detail.plan.scope.session_id
@@ -199,8 +216,9 @@ class Undoing:
         failed = [step.path for step in steps if step.path not in done]
         changes = [PathChange(s.path, s.expected, s.target) for s in steps if s.path in done]
         described = read_set(body)
+        moved = _within(known.moved, done)
         if failed:
-            described, _ = self._recording.described(described, root, changes)
+            described, _ = self._recording.described(described, root, changes, moved)
         # If this can't be saved now, it is found out once more by `recover`.
         with contextlib.suppress(UndoError), transaction(self._connection):
             self._drop(seq, failed)
@@ -210,7 +228,9 @@ class Undoing:
                 self._connection.execute("DELETE FROM restore WHERE seq = ?", (seq,))
             else:
                 self._connection.execute("DELETE FROM change_set WHERE seq = ?", (seq,))
-        report = _report(described if changes else None, known, root, changes, failed)
+        gone = frozenset(moved.values())
+        shown = [change for change in changes if change.path not in gone]
+        report = _report(described if changes else None, known, root, shown, failed)
         return msgspec.structs.replace(report, session_id=session)
 
     def _drop(self, seq: int, failed: Iterable[bytes]) -> None:
@@ -227,8 +247,8 @@ def require_same(shown: UndoPlan, now: UndoPlan) -> None:
         raise UndoError(_CHANGED)
 
 
-def _outline(plan: UndoPlan) -> list[tuple[str, str, str, bool]]:
-    return sorted((f.path, f.prospect, f.kind, f.can_merge) for f in plan.files)
+def _outline(plan: UndoPlan) -> list[tuple[str, str, str, str, bool]]:
+    return sorted((f.path, f.was, f.prospect, f.kind, f.can_merge) for f in plan.files)
 
 
 def _report(
@@ -255,6 +275,13 @@ def _report(
         merged=tuple(sorted(merged - not_done)),
         lost=known.lost,
     )
+
+
+def _within(
+    moved: Iterable[tuple[bytes, bytes]], changed: Container[bytes]
+) -> dict[bytes, bytes]:
+    """Return the renamed files of which both paths are changed."""
+    return {path: was for path, was in moved if path in changed and was in changed}
 
 
 def _is_about_folder(change: PathChange) -> bool:

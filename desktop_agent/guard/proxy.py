@@ -1,4 +1,4 @@
-"""The proxy of one session: its listener, and what is done with each connection."""
+"""The proxy of a session: what is done with each connection."""
 
 from __future__ import annotations
 
@@ -16,84 +16,10 @@ from desktop_agent.guard.reach import Reach, Unreachable
 from desktop_agent.guard.streams import Inlet, both_ways, exchange
 
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
-_FULL_PAUSE_S = 0.1
 
 
-class SessionProxy:
-    """Accepts what a session's commands connect to; `room` bounds the connections of all."""
-
-    def __init__(
-        self,
-        session_id: SessionId,
-        listener: socket.socket,
-        questions: Questions,
-        reach: Reach,
-        limits: Limits,
-        room: asyncio.Semaphore,
-    ) -> None:
-        self._session_id = session_id
-        self._listener = listener
-        self._questions = questions
-        self._reach = reach
-        self._limits = limits
-        self._room = (asyncio.Semaphore(limits.connections), room)
-        self._connections: dict[asyncio.Task[None], _Connection] = {}
-        listener.setblocking(False)
-        self._accepting = asyncio.create_task(self._accept())
-
-    async def close(self) -> None:
-        """End every connection and let go of the listener."""
-        tasks = [self._accepting, *self._connections]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._listener.close()
-
-    def end_idle(self, now: float) -> None:
-        """End the connections over which nothing came for long; those that wait are not idle."""
-        for task, connection in self._connections.items():
-            if connection.is_idle(now):
-                task.cancel()
-
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                client, _ = await loop.sock_accept(self._listener)
-            except OSError:
-                # Aborted meanwhile, or no descriptor is left: that passes.
-                await asyncio.sleep(_FULL_PAUSE_S)
-                continue
-            try:
-                # The next ones wait in the system's queue.
-                for room in self._room:
-                    await room.acquire()
-            except BaseException:
-                client.close()
-                raise
-            self._begin(client)
-
-    def _begin(self, client: socket.socket) -> None:
-        connection = _Connection(
-            client, self._session_id, self._questions, self._reach, self._limits
-        )
-        task = asyncio.create_task(connection.serve())
-        self._connections[task] = connection
-        task.add_done_callback(self._on_end)
-
-    def _on_end(self, task: asyncio.Task[None]) -> None:
-        del self._connections[task]
-        self._release()
-        if not task.cancelled():
-            task.exception()  # a defect of one connection is the end of that one
-
-    def _release(self) -> None:
-        for room in self._room:
-            room.release()
-
-
-class _Connection:
-    """One client, from its first byte to its last."""
+class ProxyConnection:
+    """One client of a session's, from its first byte to its last."""
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("prompt", metavar="PROMPT", help="what to do")
-    add("--workspace", metavar="DIR", type=_folder, required=True, help="the folder to work in")
+    add("--workspace", metavar="DIR", type=folder, required=True, help="the folder to work in")
     add("--model", metavar="NAME", type=_name, help="“demo”, or a name for litellm")
     add("--api-base", metavar="URL", type=_address, help="a server's address")
     add("--mode", choices=("look", "ask", "free"), help="what is allowed; ask refuses (default)")
@@ -143,14 +143,15 @@ def _add_rights(parser: argparse.ArgumentParser) -> None:
     add("--trust", action="store_true", help="trust what the folder itself sets up, for this run")
 
 
-def _folder(text: str) -> Path:
+def folder(text: str) -> Path:
+    """Return a folder that is there as an argument; raises ArgumentTypeError."""
     try:
-        folder = with_home(text).resolve(strict=True)
+        found = with_home(text).resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
         raise argparse.ArgumentTypeError(f"there is no folder {text!r}") from None
-    if not folder.is_dir():
+    if not found.is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
-    return folder
+    return found
 
 
 def _file(text: str) -> Path:

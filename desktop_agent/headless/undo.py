@@ -14,6 +14,7 @@ from desktop_agent import paths
 from desktop_agent.adapters.files.file_lock import StoreLocked
 from desktop_agent.compose import RUNS_FOLDER, compose
 from desktop_agent.core.changes import (
+    ChangedFile,
     Choice,
     PlannedFile,
     SessionChanges,
@@ -156,16 +157,21 @@ def _as_planned(plan: UndoPlan, choices: Mapping[str, Choice]) -> dict[str, Any]
         if one.prospect != "already":
             by_choice[choices.get(one.path, one.prospect)].append(one)
     return {
-        "restored": [{"path": one.path, "kind": one.kind} for one in by_choice["restore"]],
+        "restored": [_restored(one) for one in by_choice["restore"]],
         "kept": [one.path for one in by_choice["keep"]],
         "merged": [one.path for one in by_choice["merge"]],
         "lost": [one.path for one in by_choice["lost"]],
     }
 
 
+def _restored(file: PlannedFile | ChangedFile) -> dict[str, str]:
+    known = {"path": file.path, "kind": file.kind}
+    return {**known, "was": file.was} if file.was else known
+
+
 def _as_done(report: UndoReport) -> dict[str, Any]:
     return {
-        "restored": [{"path": one.path, "kind": one.kind} for one in report.restored],
+        "restored": [_restored(one) for one in report.restored],
         "kept": list(report.kept),
         "merged": list(report.merged),
         "lost": list(report.lost),
@@ -177,7 +183,10 @@ def _show(session: SessionId, result: dict[str, Any], given: argparse.Namespace,
         sys.stdout.write(msgspec.json.encode({"session": session, **result}).decode() + "\n")
         return code
     verbs = cast(list[dict[str, str]], result["restored"])
-    lines = [f"{one['kind']}  {one['path']}" for one in verbs]
+    lines = [
+        f"renamed  {one['was']} → {one['path']}" if "was" in one else f"{one['kind']}  {one['path']}"
+        for one in verbs
+    ]
     lines += [f"merged   {path}" for path in result["merged"]]
     lines += [f"kept     {path}  (changed since)" for path in result["kept"]]
     lines += [f"lost     {path}  (what was there was not kept)" for path in result["lost"]]

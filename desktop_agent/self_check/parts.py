@@ -19,7 +19,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.tools.files.documents import document_text
 
 _NEEDED = ("theme.json", "prompts/system.md", "fonts/Inter-Regular.otf", "demo/README.md",
-           "demo-model.toml")  # fmt: skip
+           "demo-model.toml", "session.css")  # fmt: skip
 _WORD = "wheelbarrow"
 
 

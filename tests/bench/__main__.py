@@ -23,6 +23,7 @@ BENCHMARKS = {
     "agents": "8 live subagents on screen, a tree of 1,000, the registry's memory, stop",
     "tasks": "a list of 10,000 tasks, a graph of 500, 1,000 rapid changes, spinners",
     "proxy": "the guard of the network: start, bytes a second, processor time for a request",
+    "undo": "looks at 10,000 files; typing, streaming and commands while 100,000 are looked at",
     "package": "sizes of the installers that were built",
     "installed": "the frozen app: double click to window, the demo's answer, the first request",
 }

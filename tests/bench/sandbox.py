@@ -24,6 +24,7 @@ from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolContext
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.workspace.containment import make_workspace
 from desktop_agent.engine.workspace.output_files import OutputFiles
@@ -66,7 +67,7 @@ async def measure(folder: Path) -> None:
     if not state.holds:
         sys.stdout.write(f"The sandbox doesn't hold here: {state.reason}\n")
         return
-    boundary = Boundary(SessionId("bench"), (str(work),), (str(work),))
+    boundary = Boundary(SessionId("bench"), Workspace(str(work)))
     bare: list[float] = []
     barest: list[float] = []
     inside: list[float] = []
@@ -130,13 +131,12 @@ async def _run_suites(sandbox: BubblewrapSandbox | None, work: Path, number: int
     context = ToolContext(
         agent_id=AgentId(f"ag_{number}"),
         call_id=f"call_{number}",
-        workspace=make_workspace(work),
+        boundary=Boundary(SessionId("bench"), make_workspace(work)),
         report=lambda _: None,
         ask_user=answer,
         files=FilesSeen(),
         outputs=OutputFiles(work.parent / "outputs").of(SessionId("bench")),
         jobs=jobs,
-        session_id=SessionId("bench"),
         sandbox=sandbox,
         environment={"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
     )

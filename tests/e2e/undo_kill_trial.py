@@ -1,6 +1,7 @@
 """Kills the app while it undoes, redoes and runs commands that change files.
 
-`python -m tests.e2e.undo_kill_trial 200` does it 200 times and prints what was found.
+`python -m tests.e2e.undo_kill_trial 200` does it 200 times and prints what was found;
+`python -m tests.e2e.undo_kill_trial 200 window` clicks in the window. Ctrl-C ends a series early.
 """
 
 from __future__ import annotations
@@ -8,13 +9,17 @@ from __future__ import annotations
 import logging
 import os
 import random
+import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -65,8 +70,10 @@ class Trial:
     def run(self, kills: int) -> Tally:
         """Kill so many times; in the end all is taken back."""
         with LoopbackProvider("openai", otherwise=self._step) as provider:
-            while self.tally.kills < kills:
-                self._round(provider, kills)
+            # A series that is ended early is looked at like one that was not.
+            with suppress(KeyboardInterrupt):
+                while self.tally.kills < kills:
+                    self._round(provider, kills)
         self._check_end()
         return self.tally
 
@@ -209,20 +216,100 @@ class Trial:
     def _check_end(self) -> None:
         """All that was recorded can be taken back; what is whole stays whole."""
         with closing(History(self._data / "undo")) as history:
-            plan = history.plan(UndoScope(SESSION))
+            history.recover()
+            scope = UndoScope(self._session())
+            plan = history.plan(scope)
             choices = {one.path: "restore" for one in plan.files if one.prospect == "conflict"}
-            history.undo(UndoScope(SESSION), choices, ChangeSet("", "undo", _agent(history)))  # type: ignore[arg-type]
+            agent = next(one.agent_id for one in history.changes(scope.session_id, "/").sets)
+            history.undo(scope, choices, ChangeSet("", "undo", agent))  # type: ignore[arg-type]
+        self.tally.found["all taken back"] += 1
         for number in range(1, COUNT + 1):
             text = (self._folder / f"file-{number}").read_text()
             if text != f"before {number}\n" and not text.startswith("after "):
                 self._fault(f"file-{number} is {text!r} in the end")
 
+    def _session(self) -> SessionId:
+        return SESSION
+
     def _fault(self, words: str) -> None:
         self.tally.faults.append(words)
 
 
-def _agent(history: History) -> str:
-    return next(one.agent_id for one in history.changes(SESSION, "/").sets)
+class WindowTrial(Trial):
+    """The same in the window, where the changes of a message are taken back and put back."""
+
+    def run(self, kills: int) -> Tally:
+        """Kill so many times; in the end all is taken back."""
+        before = self._texts()
+        with LoopbackProvider("openai", otherwise=self._step) as provider:
+            self._number = 1
+            self._until("worked", self._started(provider, "Go", str(self._folder)))
+            after = self._texts()
+            with suppress(KeyboardInterrupt):
+                while self.tally.kills < kills and not self.tally.faults:
+                    self._one(provider, before, after)
+        self._check_end()
+        return self.tally
+
+    def _one(
+        self, provider: LoopbackProvider, before: dict[str, str], after: dict[str, str]
+    ) -> None:
+        """Look at what the last kill left, click, and kill."""
+        is_cut_off = self._is_cut_off()
+        self.tally.found[f"cut off: {is_cut_off}"] += 1
+        process = self._started(provider, is_cut_off="yes" if is_cut_off else "")
+        killer = threading.Thread(target=self._kill_later, args=(process, False))
+
+        def click() -> None:
+            self.tally.told += is_cut_off
+            texts = self._texts()
+            self._check_between(texts, texts, texts)
+            if texts not in (before, after):
+                self._fault(f"neither before nor after: {texts}")
+            killer.start()
+
+        self._until("settled", process, click)
+        if process.returncode != -signal.SIGKILL:
+            self._fault(f"the window ended with {process.returncode}")
+            return
+        killer.join()
+        self.tally.kills += 1
+        logging.info("%s kills, %s faults", self.tally.kills, len(self.tally.faults))
+        self._check_between(before, self._texts(), after)
+
+    def _started(
+        self, provider: LoopbackProvider, note: str = "", folder: str = "", is_cut_off: str = ""
+    ) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "tests.e2e.window_undo", note, folder, provider.model]
+        return subprocess.Popen(
+            [*command, provider.api_base, is_cut_off],
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            process_group=0,
+        )
+
+    def _until(
+        self, word: str, process: subprocess.Popen[bytes], do: Callable[[], None] | None = None
+    ) -> None:
+        """Wait for a line, do something, or kill it, and wait for its end."""
+        with process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line.strip() == word.encode():
+                    (do or partial(self._kill, process))()
+
+    def _session(self) -> SessionId:
+        with closing(sqlite3.connect(self._data / "undo/history.db")) as raw:
+            return SessionId(raw.execute("SELECT session FROM change_set").fetchone()[0])
+
+    def _is_cut_off(self) -> bool:
+        """Whether an undo is recorded of which nobody has heard."""
+        marker = self._data / "undo/undoing"
+        if not marker.exists():
+            return False
+        with closing(sqlite3.connect(self._data / "undo/history.db")) as raw:
+            known = raw.execute("SELECT 1 FROM change_set WHERE id = ?", (marker.read_text(),))
+            return known.fetchone() is not None
 
 
 def _below(pid: int) -> list[int]:
@@ -235,18 +322,20 @@ def _below(pid: int) -> list[int]:
     return found
 
 
-def kill_many(place: Path, kills: int, seed: int) -> Tally:
+def kill_many(place: Path, kills: int, seed: int, kind: type[Trial] = Trial) -> Tally:
     """Kill so many times."""
-    return Trial(place, seed).run(kills)
+    return kind(place, seed).run(kills)
 
 
 if __name__ == "__main__":
-    chosen = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**6)
+    numbers = [int(one) for one in sys.argv[1:] if one.isdecimal()]
+    chosen = numbers[1] if len(numbers) > 1 else random.randrange(10**6)
     with tempfile.TemporaryDirectory() as directory:
         print(f"seed {chosen}", flush=True)
         logging.basicConfig(level=logging.INFO, format="%(message)s")
         logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
         logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
-        result = kill_many(Path(directory), int(sys.argv[1]), chosen)
+        kind = WindowTrial if "window" in sys.argv[2:] else Trial
+        result = kill_many(Path(directory), numbers[0], chosen, kind)
         print(result)
         sys.exit(bool(result.faults))

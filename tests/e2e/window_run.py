@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -72,17 +72,23 @@ def _is_state(event: Event) -> bool:
     return isinstance(event, SessionOpened | SessionsChanged | SkillsChanged)
 
 
-def main() -> int:
-    note, folder, model, api_base = sys.argv[1:5]
+def run_window(
+    folder: str, settings: Settings, hearer: Callable[[MainWindow, Bridge], Callable[..., None]]
+) -> int:
+    """Run the app; what `hearer` returns gets every batch of events."""
     app = make_application()
     bridge = Bridge(app)
-    settings = Settings(model=model, api_base=api_base, mode="ask", reduce_motion=True)
     window = MainWindow(Theme(app), bridge, settings, folder or None)
-    person = Person(window, bridge, note)
-    bridge.received.connect(person.take)
+    bridge.received.connect(hearer(window, bridge))
     window.show()
     wait_for_paint(window)
     return run_loop(app, window, bridge, _compose)
+
+
+def main() -> int:
+    note, folder, model, api_base = sys.argv[1:5]
+    settings = Settings(model=model, api_base=api_base, mode="ask", reduce_motion=True)
+    return run_window(folder, settings, lambda *parts: Person(*parts, note).take)
 
 
 if __name__ == "__main__":

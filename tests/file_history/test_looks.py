@@ -33,10 +33,17 @@ class Place:
         self.history = History(base / "data" / "undo")
         self.capture = Capture(self.history, [base / "data"])
 
-    def begin(self, call: str = "c", *, kind: str = "command", write: FileWrite | None = None):
+    def begin(
+        self,
+        call: str = "c",
+        *,
+        kind: str = "command",
+        write: FileWrite | None = None,
+        asked_at: float = 0.0,
+    ):
         changes = ChangeSet(new_change_set_id(), kind, AgentId("a"), call, M, began=time.time())
         folders = (str(self.root),) if write is None else ()
-        begun = CallBegun(changes, S, str(self.root), folders, write, label=call)
+        begun = CallBegun(changes, S, str(self.root), folders, write, label=call, asked_at=asked_at)
         return changes.id, self.capture.begin(begun)
 
     def changed(self, captured: Captured) -> list[tuple[str, str]]:
@@ -230,6 +237,39 @@ def test_what_a_message_deletes_first_is_known_to_come_back(
     names = ("docs", "large.bin", "nothing", "../elsewhere")
     paths = [os.path.normpath(os.fsencode(place.root / name)) for name in names]
     assert place.capture.held(S, str(place.root), paths) == (True, False, False, False)
+
+
+def test_only_the_first_command_waits_for_what_is_still_to_be_read(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        (place.root / f"{number}.txt").write_text(str(number))
+    clock = Clock(monkeypatch)
+    place.capture.watch(S, str(place.root))
+    clock.step_s = 0.5  # as if each file took so long
+    begun_at = clock.now
+    _, captured = place.begin("first", asked_at=begun_at - 2.0)
+    assert 5.0 <= clock.now - begun_at + 2.0 <= 6.5, "it waits from when it was asked"
+    assert place.capture.has_work
+    begun_at = clock.now
+    place.begin("second")
+    assert clock.now - begun_at <= 1.5
+    clock.step_s = 0.0
+    while place.capture.has_work:
+        place.capture.read_on()
+    assert place.history.index(os.fsencode(place.root))[b"19.txt"].is_held
+
+
+class Clock:
+    """Goes on by `step_s` whenever somebody looks at it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self.step_s = 1000.0, 0.0
+        monkeypatch.setattr(time, "monotonic", self.tick)
+
+    def tick(self) -> float:
+        self.now += self.step_s
+        return self.now
 
 
 def test_a_line_in_gitignore_hides_nothing_that_was_known(place: Place) -> None:

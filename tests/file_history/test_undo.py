@@ -386,6 +386,40 @@ def test_a_renamed_file_is_listed_once_with_both_names_and_comes_back_under_the_
     assert look(folder.root) == before
 
 
+def test_a_renamed_file_is_one_row_of_the_preview_and_one_file_of_what_is_told(
+    folder: Folder,
+) -> None:
+    folder.write("a.txt", "1\n2\n3\n")
+    folder.write("c.txt", "mine\n")
+    before = look(folder.root)
+    with folder.call("call_1"):
+        (folder.root / "a.txt").rename(folder.root / "b.txt")
+        (folder.root / "c.txt").rename(folder.root / "d.txt")
+    with folder.call("call_2"):
+        folder.write("b.txt", "1\n2\n4\n")
+    folder.write("d.txt", "mine, and more\n")
+    rows = {one.path: (one.was, one.prospect, one.kind) for one in folder.plan().files}
+    # The person wrote in what was renamed: both of its paths are asked about, or told.
+    assert rows == {
+        "a.txt": ("b.txt", "restore", "created"),
+        "c.txt": ("", "restore", "created"),
+        "d.txt": ("", "conflict", "deleted"),
+    }
+    undone = folder.undo()
+    assert [(one.path, one.was) for one in undone.restored] == [("a.txt", "b.txt"), ("c.txt", "")]
+    (folder.root / "d.txt").unlink()
+    assert look(folder.root) == before
+    folder.write("d.txt", "mine, and more\n")
+    assert undone.made is not None
+    told = [(one.path, one.was, one.added, one.removed) for one in undone.made.files]
+    assert told == [("a.txt", "b.txt", 1, 1), ("c.txt", "", 1, 0)]
+    (redo,) = [one for one in folder.plan(set_id=undone.set_id).files if one.was]
+    assert (redo.path, redo.was, redo.prospect) == ("b.txt", "a.txt", "restore")
+    redone = folder.undo(set_id=undone.set_id)
+    assert [(one.path, one.was) for one in redone.restored if one.was] == [("b.txt", "a.txt")]
+    assert folder.text("b.txt") == "1\n2\n4\n"
+
+
 def test_what_the_person_changed_since_is_compared_with_what_the_agent_left(
     folder: Folder,
 ) -> None:

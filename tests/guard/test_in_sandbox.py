@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary
+from desktop_agent.core.workspace import Workspace
 from tests.guard.rig import NO, SESSION, Person, origin, program
 
 pytestmark = [
@@ -34,9 +36,12 @@ class Sandboxed:
     person: Person
     folder: Path
 
-    async def run(self, command: str, session_id: SessionId = SESSION) -> tuple[int, str]:
+    async def run(
+        self, command: str, session_id: SessionId = SESSION, ports: tuple[int, ...] = ()
+    ) -> tuple[int, str]:
         """Run a command as the shell tool does; return its exit code and what it printed."""
-        boundary = Boundary(session_id, (str(self.folder),), (), call_id="call_1")
+        folders = Workspace(str(self.folder))
+        boundary = Boundary(session_id, folders, call_id="call_1", local_ports=ports)
         enclosure = await self.sandbox.enclose(boundary, str(self.folder), dict(os.environ))
         environment = {**os.environ, **enclosure.environment}
         process = await asyncio.create_subprocess_exec(
@@ -121,3 +126,40 @@ async def test_two_sessions_have_two_ways_out(inside: Sandboxed) -> None:
         await inside.sandbox.forget(SESSION)
         # Its network is made anew, and served anew.
         assert (await inside.run(f"curl -sS http://site.test:{site.port}/"))[0] == 0
+
+
+async def test_a_port_of_this_computer_is_reached_while_it_is_allowed_and_no_other(
+    inside: Sandboxed,
+) -> None:
+    async with origin() as database, origin() as beside:
+        ask = f"curl -sS http://localhost:{database.port}/"
+        refused = 7  # curl's word for a port on which nobody listens
+        assert (await inside.run(ask))[0] == refused
+        ports = (database.port,)
+        assert await inside.run(ask, ports=ports) == (0, "hi")
+        assert await inside.run(ask, SessionId("se_2")) != (0, "hi")
+        other = f"curl -sS http://localhost:{beside.port}/"
+        assert (await inside.run(other, ports=ports))[0] == refused
+        assert (await inside.run(ask))[0] == refused
+        assert await inside.run(ask, ports=ports) == (0, "hi")
+        assert beside.bytes == 0
+        assert inside.person.seen == []
+
+
+async def test_a_port_that_was_allowed_is_open_again_after_the_guard_died(
+    inside: Sandboxed,
+) -> None:
+    async with origin() as database:
+        ask = f"curl -sS --retry 20 --retry-all-errors http://localhost:{database.port}/"
+        ports = (database.port,)
+        assert await inside.run(ask, ports=ports) == (0, "hi")
+        assert inside.network.pid is not None
+        os.kill(inside.network.pid, signal.SIGKILL)
+        assert (await inside.run(ask, ports=ports))[1].endswith("hi")
+
+
+async def test_where_nothing_listens_a_client_is_not_kept_waiting(inside: Sandboxed) -> None:
+    async with origin() as database:
+        port = database.port
+    code, _ = await inside.run(f"curl -sS http://localhost:{port}/", ports=(port,))
+    assert code not in {0, 28}  # closed, not timed out

@@ -240,6 +240,9 @@ class MemoryStore:
     def switch_branch(self, session_id: SessionId, head: int, info: object = None) -> None:
         raise NotImplementedError("branches are tested with the real store")
 
+    def branch_with(self, session_id: SessionId, seq: int) -> int | None:
+        return None
+
     def notes_in(self, session_id: SessionId, message_id: str) -> tuple[Note, ...]:
         return ()
 

@@ -32,18 +32,20 @@ from desktop_agent.gui.transcript.cards import diff_view
 from desktop_agent.gui.transcript.document import highlighting, markdown
 from desktop_agent.gui.transcript.document.answer import StableBlocks
 from desktop_agent.gui.transcript.state import message_items
+from desktop_agent.gui.transcript.view import table_data
 from desktop_agent.model_host.demo import orders
 from desktop_agent.model_host.litellm_client import faults, tool_arguments
 from desktop_agent.model_host.litellm_client.sse import EventJoiner
+from desktop_agent.session_files import html_text
 from desktop_agent.tools.files import edits
 from desktop_agent.tools.shell import output, sandbox_hint
 from desktop_agent.tools.web import html_markdown
 
 # Libraries that parse; whoever imports one is in a table below.
 READING = frozenset({
-    "difflib", "docx", "email.utils", "fnmatch", "html", "html.parser", "lxml", "markdown_it",
-    "openpyxl", "pathspec", "pptx", "pygments", "pygments.lexers", "pypdf", "shlex", "tomllib",
-    "xml.etree", "yaml",
+    "csv", "difflib", "docx", "email.utils", "fnmatch", "html", "html.parser", "lxml",
+    "markdown_it", "openpyxl", "pathspec", "pptx", "pygments", "pygments.lexers", "pypdf",
+    "shlex", "tomllib", "xml.etree", "yaml",
 })  # fmt: skip
 # Modules that import one, and why nothing of them is measured here.
 ELSEWHERE: dict[str, str] = {
@@ -57,6 +59,7 @@ ELSEWHERE: dict[str, str] = {
     "engine.workspace.ignored_files": "what an ignore file makes of a path ends after a time",
     "model_host.demo.script": "the app's own file",
     "model_host.demo.skills": "a name of a skill, as short as its line",
+    "session_files.html_export": "`html.escape` alone",
     "engine.permissions.file_rules": "rules of the person's own; fnmatch never goes back",
 }
 
@@ -130,6 +133,11 @@ def _settled(text: str) -> object:
     settled = StableBlocks()
     settled.add(text, [block.signature for block in blocks], len(text))
     return settled.sure(text)
+
+
+def _table(text: str) -> object:
+    table = table_data.parse_table(text.encode("utf-8", "replace"))
+    return table_data.arranged(table, "x", 0 if table.names else -1)
 
 
 def _split(text: str) -> object:
@@ -333,6 +341,15 @@ PARSERS: dict[str, Parser] = {
     "gui.transcript.cards.diff_view:diff_lines": Parser(_shown_diff, (("", "@@ -1 +1 @@\n", ""),)),
     "gui.transcript.document.markdown:parse": Parser(markdown.parse, _MARKDOWN),
     "gui.transcript.document.markdown:split_open": Parser(_split, _MARKDOWN),
+    "session_files.html_text:markdown": Parser(html_text.markdown, _MARKDOWN),
+    "session_files.html_text:plain": Parser(html_text.plain, (("", "\x1b[0", ""), ("", "<", ""))),
+    "gui.transcript.view.table_data:parse_table": Parser(
+        _table, (("a,b\n", '"', ""), ("a,b\n", '1,"2"\n', ""), ("", ";", "\n"), ("", "\n", "a"))
+    ),
+    "gui.transcript.view.table_data:pipe_table": Parser(
+        table_data.pipe_table,
+        (("|a|\n|-|\n", "|", ""), ("|a|\n|-|\n", "|\\|\n", ""), ("", "-|\n", "")),
+    ),
     "gui.transcript.state.message_items:user_items": Parser(
         _user, (("\n\n[The person picked the skill '", "' for this, but ", "]"),)
     ),

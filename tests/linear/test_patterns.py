@@ -51,6 +51,8 @@ EVIL: dict[str, tuple[hostile.Text, ...]] = {
         hostile.Text("", "#\n", ""),
         hostile.Text("# a\n", "\n", "x"),
         hostile.Text("", "see AGENTS.md ", "\n!"),
+        hostile.Text("see ", "a/", "!"),
+        hostile.Text("", "../", "AGENTS.md x"),
     ),
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
+from desktop_agent.core.approvals import Rule
 from tests.helpers.scripted import calls, says
 from tests.mcp.rig import McpRig, honest
 
@@ -37,6 +38,28 @@ async def test_a_server_in_the_sandbox_writes_into_the_folder_and_not_beside_it(
         assert rig.results[-1].text == "written", rig.states()
         assert rig.states()["honest"].is_contained
         assert Path(rig.root, "note.txt").read_text() == "inside"
+    finally:
+        await rig.engine.close()
+
+
+@needs_bubblewrap
+@needs_its_python
+async def test_a_server_writes_nothing_that_a_rule_refuses_to_write(tmp_path: Path) -> None:
+    """A rule that is made while it runs is kept too: the server is started again for it."""
+    note = ("mcp__honest__write_note", {"text": "inside"})
+    script = (calls(note), says("ok"), calls(note), says("ok"))
+    sandbox = BubblewrapSandbox(tmp_path / "data")
+    if not (await sandbox.check()).holds:
+        pytest.skip("the sandbox does not hold here")
+    rig = McpRig(tmp_path, *script, servers=[honest()], sandbox=sandbox)
+    rig.allow_all()
+    try:
+        await rig.run("write")
+        Path(rig.root, "note.txt").write_text("old")
+        rig.engine.add_rule(Rule("write", "note.txt", "folder", rig.root, is_deny=True))
+        await rig.run("again")
+        assert [result.is_error for result in rig.results] == [False, True]
+        assert Path(rig.root, "note.txt").read_text() == "old"
     finally:
         await rig.engine.close()
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from desktop_agent.core.ids import AgentId, new_session_id
+from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import Preview, Tool, ToolContext, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.read_files import FilesSeen
@@ -31,6 +33,11 @@ class Bench:
     @property
     def workspace(self) -> Workspace:
         return self.context.workspace
+
+    def bound(self, **changes: Any) -> None:
+        """Change what its calls may reach."""
+        within = msgspec.structs.replace(self.context.boundary, **changes)
+        self.context = replace(self.context, boundary=within)
 
     async def run(self, tool: Tool, **arguments: Any) -> ToolOutput:
         return await tool.run(tool.parse(arguments), self.context)
@@ -61,7 +68,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     context = ToolContext(
         agent_id=AgentId("ag_test"),
         call_id="call_1",
-        workspace=make_workspace(root),
+        boundary=Boundary(new_session_id(), make_workspace(root)),
         report=report,
         ask_user=ask,
         files=FilesSeen(),
@@ -75,4 +82,4 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
 
 def with_folders(bench: Bench, **folders: Any) -> None:
     """Give the bench another workspace."""
-    bench.context = replace(bench.context, workspace=make_workspace(bench.root, **folders))
+    bench.bound(folders=make_workspace(bench.root, **folders))

@@ -73,6 +73,29 @@ async def test_an_undo_that_is_finished_after_a_crash_is_told_like_any_other(
     await second.engine.close()
 
 
+async def test_an_undo_that_outlives_a_killed_app_is_told_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "data" / "undo"
+    rig = UndoRig(
+        tmp_path, [calls(write("a.txt", "a\n")), says("one")], history=ProcessHistory(folder)
+    )
+    await rig.run("first")
+    await rig.engine.close()
+    # The process goes on when the app is killed, and nobody hears of what it did.
+    history = History(folder)
+    history.undo(rig.scope(), {}, ChangeSet("cs_1", "undo", rig.agent_id, ended=1e9))
+    history.close()
+    (folder / "undoing").write_text("cs_1")
+    second = UndoRig(tmp_path, [], history=ProcessHistory(folder), store=rig.store)
+    await second.once(lambda: second.of(EngineFailed))
+    (undo,) = [one for one in second.sets if one.kind == "undo"]
+    assert (undo.id, [file.path for file in undo.files]) == ("cs_1", ["a.txt"])
+    assert "1 file was put back" in second.of(EngineFailed)[0].message
+    await second.engine.close()
+    assert not ProcessHistory(folder).is_unfinished
+
+
 def _begin_undo(folder: Path, scope: UndoScope) -> None:
     """Leave an undo as it is when it is killed right after it was written down."""
     history = History(folder)

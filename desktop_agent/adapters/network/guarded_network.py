@@ -21,6 +21,7 @@ from desktop_agent.core.network.guard_pipe import (
     HostAsked,
     HostDecided,
     PacketPipe,
+    PortClosed,
     SessionForgotten,
     SessionServed,
 )
@@ -31,6 +32,8 @@ _log = logging.getLogger(__name__)
 _STARTS = 3
 _NOT_ASKED = "The question could not be asked."
 
+# A session's listener: 0 is the proxy's, others are ports of this computer.
+_Key = tuple[SessionId, int]
 _OnGone = Callable[["_Connection"], None]
 
 _decoder = msgspec.msgpack.Decoder(FromGuard)
@@ -47,7 +50,7 @@ class GuardedNetwork:
     def __init__(self, ask: AskHost, program: Sequence[str] | None = None) -> None:
         self._ask = ask
         self._program = tuple(program or program_of("guard"))
-        self._listeners: dict[SessionId, socket.socket] = {}
+        self._listeners: dict[_Key, socket.socket] = {}
         self._connection: _Connection | None = None
         self._starting: asyncio.Task[None] | None = None
         self._is_closed = False
@@ -57,27 +60,42 @@ class GuardedNetwork:
         """The guard's process id, when it runs."""
         return self._connection.process.pid if self._connection is not None else None
 
-    def serve(self, session_id: SessionId, listener: socket.socket) -> None:
+    def serve(self, session_id: SessionId, listener: socket.socket, port: int = 0) -> None:
         """Serve a session's listener, which is ours from now on.
+
+        It is the proxy's, or with a `port` joined to that port of this computer.
 
         What connects before the guard has started waits. If it can't be started, the listener
         is closed: nothing is reached then, and nobody waits for it.
         """
-        self._drop(session_id)
+        key = (session_id, port)
+        self._drop(key)
         if self._is_closed:
             listener.close()
             return
-        self._listeners[session_id] = listener
+        self._listeners[key] = listener
         if self._connection is not None:
-            self._connection.serve(session_id, listener)
+            self._connection.serve(key, listener)
         elif self._starting is None:
             self._starting = asyncio.ensure_future(self._start())
 
     def forget(self, session_id: SessionId) -> None:
-        """End a session's connections and let go of its listener."""
-        self._drop(session_id)
+        """End a session's connections and let go of its listeners."""
+        for key in [one for one in self._listeners if one[0] == session_id]:
+            self._drop(key)
         if self._connection is not None:
             self._connection.forget(session_id)
+
+    def close_port(self, session_id: SessionId, port: int) -> None:
+        """End a session's connections to a port of this computer, and take no more of them."""
+        listener = self._listeners.get((session_id, port))
+        if listener is not None:
+            with suppress(OSError):
+                # At once, also for the guard, which has it too and may be busy.
+                listener.shutdown(socket.SHUT_RDWR)
+        self._drop((session_id, port))
+        if self._connection is not None:
+            self._connection.close_port((session_id, port))
 
     async def close(self) -> None:
         """End the guard."""
@@ -89,14 +107,14 @@ class GuardedNetwork:
             await connection.close()
         self._drop_all()
 
-    def _drop(self, session_id: SessionId) -> None:
-        listener = self._listeners.pop(session_id, None)
+    def _drop(self, key: _Key) -> None:
+        listener = self._listeners.pop(key, None)
         if listener is not None:
             listener.close()
 
     def _drop_all(self) -> None:
-        for session_id in list(self._listeners):
-            self._drop(session_id)
+        for key in list(self._listeners):
+            self._drop(key)
 
     async def _start(self, gone: _Connection | None = None) -> None:
         """Start the guard; one that dies at once is tried again, a few times."""
@@ -123,8 +141,8 @@ class GuardedNetwork:
             await connection.close()
             raise
         self._connection = connection
-        for session_id, listener in self._listeners.items():
-            connection.serve(session_id, listener)
+        for key, listener in self._listeners.items():
+            connection.serve(key, listener)
 
     def _on_gone(self, gone: _Connection) -> None:
         self._connection = None
@@ -140,18 +158,25 @@ class _Connection:
         self._on_gone = on_gone
         loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = loop.create_future()
-        self._served: dict[SessionId, socket.socket] = {}
+        self._served: dict[_Key, socket.socket] = {}
         self._questions: dict[int, asyncio.Task[None]] = {}
         self._pipe = PacketPipe(process.pipe, loop, self._take, self._on_ended)
 
-    def serve(self, session_id: SessionId, listener: socket.socket) -> None:
-        if self._served.get(session_id) is not listener:
-            self._served[session_id] = listener
-            self._pipe.send(SessionServed(session_id), listener.fileno())
+    def serve(self, key: _Key, listener: socket.socket) -> None:
+        if self._served.get(key) is not listener:
+            self._served[key] = listener
+            self._pipe.send(SessionServed(*key), listener.fileno())
 
     def forget(self, session_id: SessionId) -> None:
-        if self._served.pop(session_id, None) is not None:
+        served = [key for key in self._served if key[0] == session_id]
+        for key in served:
+            del self._served[key]
+        if served:
             self._pipe.send(SessionForgotten(session_id))
+
+    def close_port(self, key: _Key) -> None:
+        if self._served.pop(key, None) is not None:
+            self._pipe.send(PortClosed(*key))
 
     async def close(self) -> None:
         """End the process, and the questions that nobody waits for any more."""

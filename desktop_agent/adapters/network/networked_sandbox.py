@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from desktop_agent.adapters.network.guarded_network import GuardedNetwork
 from desktop_agent.adapters.network.session_listener import open_listener
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.network.command_proxy import PORT as PROXY
 from desktop_agent.core.network.command_proxy import proxy_environment
 from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
 
@@ -76,6 +77,7 @@ class NetworkedSandbox:
         self._sandbox = sandbox
         self._network = network
         self._served: dict[SessionId, NetworkKeeper] = {}
+        self._ports: dict[SessionId, set[int]] = {}
         self._locks: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     @property
@@ -92,7 +94,7 @@ class NetworkedSandbox:
     ) -> Enclosure:
         """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
         # First, as an enclosure has to be closed.
-        is_open = not boundary.is_offline and await self._open(boundary.session_id)
+        is_open = not boundary.is_offline and await self._open(boundary)
         enclosure = await self._sandbox.enclose(boundary, directory, environment)
         return ProxiedEnclosure(enclosure, boundary.call_id) if is_open else enclosure
 
@@ -103,22 +105,42 @@ class NetworkedSandbox:
     async def forget(self, session_id: SessionId) -> None:
         """End what a session's commands share: its network, its temporary folder."""
         self._served.pop(session_id, None)
+        self._ports.pop(session_id, None)
         self._network.forget(session_id)
         await self._sandbox.forget(session_id)
 
-    async def _open(self, session_id: SessionId) -> bool:
+    async def _open(self, boundary: Boundary) -> bool:
         """Return whether the session has a way out, opened if need be. Raises ToolError."""
+        session_id = boundary.session_id
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
             keeper = await self._sandbox.keeper(session_id)
-            if self._served.get(session_id) is keeper:
-                return True
-            try:
-                listener = await asyncio.to_thread(open_listener, keeper.words)
-            except OSError as error:
-                # What needs no network works all the same; the next command tries again.
-                _log.warning("a session has no way to the network: %s", error)
-                return False
-            self._network.serve(session_id, listener)
-            self._served[session_id] = keeper
+            if self._served.get(session_id) is not keeper:
+                self._network.forget(session_id)
+                self._ports[session_id] = set()
+                if not await self._serve(session_id, keeper, PROXY):
+                    return False
+                self._served[session_id] = keeper
+            await self._open_ports(boundary, keeper)
             return True
+
+    async def _open_ports(self, boundary: Boundary, keeper: NetworkKeeper) -> None:
+        """Join the ports of this computer that are allowed now, and no others."""
+        session_id, wanted = boundary.session_id, set(boundary.local_ports)
+        opened = self._ports[session_id]
+        for port in opened - wanted:
+            self._network.close_port(session_id, port)
+        opened &= wanted
+        for port in sorted(wanted - opened):
+            if await self._serve(session_id, keeper, port):
+                opened.add(port)
+
+    async def _serve(self, session_id: SessionId, keeper: NetworkKeeper, port: int) -> bool:
+        try:
+            listener = await asyncio.to_thread(open_listener, keeper.words, port)
+        except OSError as error:
+            # What needs it not works all the same; the next command tries again.
+            _log.warning("port %s of a session's network can't be opened: %s", port, error)
+            return False
+        self._network.serve(session_id, listener, 0 if port == PROXY else port)
+        return True

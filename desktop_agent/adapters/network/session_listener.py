@@ -8,20 +8,21 @@ import subprocess
 from collections.abc import Sequence
 
 from desktop_agent.adapters.network.guard_process import guard_environment, program
+from desktop_agent.core.network.command_proxy import PORT
 from desktop_agent.core.network.guard_pipe import new_pipe
 
 _LARGEST = 4096
 
 
-def open_listener(words: Sequence[str]) -> socket.socket:
-    """Return a listener on the guard's port of the network that `words` start a program in.
+def open_listener(words: Sequence[str], port: int = PORT) -> socket.socket:
+    """Return a listener on a port of the network that `words` start a program in.
 
     It takes about as long as Python takes to start. Raises OSError.
     """
     ours, theirs = new_pipe()
     with ours:
         with theirs:
-            process = _spawn(words, theirs)
+            process = _spawn(words, theirs, port)
         try:
             told, descriptors, _, _ = socket.recv_fds(ours, _LARGEST, 1)
         finally:
@@ -32,10 +33,10 @@ def open_listener(words: Sequence[str]) -> socket.socket:
     raise OSError(told.decode(errors="replace") or "the session's network can't be entered")
 
 
-def _spawn(words: Sequence[str], theirs: socket.socket) -> subprocess.Popen[bytes]:
+def _spawn(words: Sequence[str], theirs: socket.socket, port: int) -> subprocess.Popen[bytes]:
     fd = theirs.fileno()
     return subprocess.Popen(
-        [*words, *program("listener"), str(fd)],
+        [*words, *program("listener"), str(fd), str(port)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -119,7 +119,7 @@ class CommandEnclosure:
         plan = self._plan
         words = ["--die-with-parent", "--new-session", *_NAMESPACES, "--ro-bind", "/", "/"]
         words += ["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-        if plan.is_offline:
+        if plan.boundary.is_offline:
             words.append("--unshare-net")
         if os.geteuid() == 0:
             for path in (f"/proc/{name}" for name in _OF_ROOT):

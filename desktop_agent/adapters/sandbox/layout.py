@@ -16,11 +16,17 @@ from desktop_agent.adapters.sandbox.git_places import Protected
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
 from desktop_agent.adapters.sandbox.pipes import NamedPipes
-from desktop_agent.adapters.sandbox.set_aside import Before, remember, set_aside
+from desktop_agent.adapters.sandbox.set_aside import (
+    Before,
+    remember,
+    set_aside,
+    set_aside_refused,
+)
 from desktop_agent.adapters.sandbox.sockets import hide_sockets
 from desktop_agent.adapters.sandbox.visible import Homes
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.permissions.file_rules import few_of, unreadable, unwritable
 
 _MOST_GIT = 400
 # Each that is opened takes seven mounts, and bubblewrap looks through all of them for each.
@@ -47,16 +53,15 @@ class Places:
 class Plan:
     """What one command sees, what is set in its environment, and how git's places were before.
 
-    `copied` are files of ours, by the path that a copy of each is made at. `is_offline` leaves it
-    no network.
+    `copied` are files of ours, by the path that a copy of each is made at.
     """
 
+    boundary: Boundary
     mounts: Mounts
     copied: dict[str, str]
     directory: str
     environment: dict[str, str]
     before: Before
-    is_offline: bool = False
 
 
 class Layout:
@@ -93,20 +98,22 @@ class Layout:
         changing = boundary.write_roots if boundary.is_changing else ()
         before = {root: self.find(root) for root in changing}
         git = _protect(mounts, boundary, directory, before)
-        _refuse(mounts, boundary)
+        refused = unwritable(boundary) if boundary.is_changing else ()
+        _refuse(mounts, boundary, refused)
         hide_sockets(mounts)
         with self._lock:
             self._pipes.hide(mounts)
         more["TMPDIR"] = "/tmp"
         # What git brings is a repository's own, and not made by the command.
         named = ("*",) if boundary.is_git_writable else boundary.named
-        kept = remember(before, git, named)
-        return Plan(mounts, copied, directory, more, kept, boundary.is_offline)
+        kept = remember(before, git, named, refused)
+        return Plan(boundary, mounts, copied, directory, more, kept)
 
     def set_aside(self, plan: Plan) -> tuple[str, ...]:
         """Put right what a command left that has ended; return a line for each thing."""
         found = plan.before.found
-        return set_aside(plan.before, {root: self.find(root) for root in found})
+        lines = set_aside_refused(plan.boundary, plan.before.refused)
+        return (*lines, *set_aside(plan.before, {root: self.find(root) for root in found}))
 
     def find(self, root: str) -> Found:
         """Return what must be protected below a folder."""
@@ -178,11 +185,11 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
                 mounts.hide(os.path.realpath(path))
 
 
-def _refuse(mounts: Mounts, boundary: Boundary) -> None:
+def _refuse(mounts: Mounts, boundary: Boundary, refused: tuple[str, ...]) -> None:
     """Keep the command from what rules refuse, and from changing the app itself."""
-    for path in (*boundary.own.program, *boundary.unwritable):
+    for path in (*boundary.own.program, *few_of(refused)):
         mounts.refuse_writing(path)
-    for path in boundary.unreadable:
+    for path in unreadable(boundary):
         mounts.refuse_reading(path)
 
 

@@ -30,7 +30,7 @@ from desktop_agent.adapters.sandbox.visible import app_places, hidden_entries
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Probe
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import OwnPlaces
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 
 Prepare = Callable[[Keeper, Boundary, str, dict[str, str]], CommandEnclosure]
 
@@ -139,7 +139,8 @@ def _staged(folder: Path) -> Iterator[_Stage]:
         }
         program = str(Path(probe_program.__file__).parent)
         read = (str(shown), os.path.dirname(what["path"]), program, *app_places())  # noqa: PTH120
-        boundary = Boundary(session, (str(work),), read, OwnPlaces(kept=(str(hidden),)))
+        own = OwnPlaces(kept=(str(hidden),))
+        boundary = Boundary(session, Workspace(str(work), read), own)
         yield _Stage(what, str(free_git), boundary, str(work), udp)
 
 

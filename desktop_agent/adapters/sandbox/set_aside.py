@@ -11,9 +11,14 @@ from pathlib import PurePath
 
 from desktop_agent.adapters.sandbox import git_places, git_settings
 from desktop_agent.adapters.sandbox.folder_walk import Found, identity
+from desktop_agent.core.sandbox import Boundary
+from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.permissions.file_rules import unwritable
 from desktop_agent.engine.workspace.safe_open import open_beneath, open_root
 
 _SUFFIX = ".set-aside"
+_REFUSED = "is what a rule of the person's refuses to write"
+_MOST_TOLD = 20
 _MOST_MODULES = 400
 # What runs when somebody enters the folder, or opens it or a file in it.
 _RUN_NAMES = frozenset({
@@ -29,20 +34,43 @@ class Before:
     """How git's places were before a command: of each root all of them, by path.
 
     `known` is what made git run programs already: the person's own. `named` are patterns of what
-    the command was to make, as it was asked about.
+    the command was to make, as it was asked about. `refused` is what rules kept it from changing.
     """
 
     found: dict[str, Found]
     git: git_places.Protected
     known: dict[str, tuple[int, int]]
     named: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def remember(
-    found: dict[str, Found], git: git_places.Protected, named: tuple[str, ...] = ()
+    found: dict[str, Found],
+    git: git_places.Protected,
+    named: tuple[str, ...] = (),
+    refused: tuple[str, ...] = (),
 ) -> Before:
     """Return how it is now."""
-    return Before(found, git, {path: identity(path) for path in _in_known(git)}, named)
+    return Before(found, git, {path: identity(path) for path in _in_known(git)}, named, refused)
+
+
+def set_aside_refused(boundary: Boundary, before: tuple[str, ...]) -> tuple[str, ...]:
+    """Rename what is new and a rule refuses to write; return a line for each.
+
+    What was there before was read-only.
+    """
+    if not boundary.is_changing:
+        return ()
+    try:
+        found = unwritable(boundary)
+    except ToolError as error:
+        return (f"What a rule refuses to write was not looked for: {error}",)
+    new = sorted(set(found).difference(before))
+    lines = [_put_away(_deepest(path, boundary.write_roots), path, _REFUSED) for path in new]
+    shown = lines[:_MOST_TOLD]
+    return (
+        (*shown, f"And {len(lines) - len(shown)} more.") if len(lines) > len(shown) else (*shown,)
+    )
 
 
 def set_aside(before: Before, after: dict[str, Found]) -> tuple[str, ...]:
@@ -135,9 +163,13 @@ def _modules(folder: str) -> Iterator[str]:
 
 
 def _root_of(path: str, roots: dict[str, Found]) -> str:
-    inner = [root for root in roots if PurePath(path).is_relative_to(root)]
     # Of a linked work tree the repository lies elsewhere.
-    return max(inner, key=len) if inner else os.path.dirname(path)  # noqa: PTH120
+    return _deepest(path, tuple(roots)) or os.path.dirname(path)  # noqa: PTH120
+
+
+def _deepest(path: str, roots: tuple[str, ...]) -> str:
+    inner = [root for root in roots if PurePath(path).is_relative_to(root)]
+    return max(inner, key=len, default="")
 
 
 def _rename(root: str, path: str) -> str:

@@ -67,6 +67,11 @@ class BranchStore(ABC):
         with readable_errors():
             return self._branches.points(self._key(session_id), self._info(session_id).main_agent)
 
+    def branch_with(self, session_id: SessionId, seq: int) -> int | None:
+        """Return the branch to switch to for an event of the main agent's; None if it is shown."""
+        with readable_errors():
+            return self._branches.holding(self._key(session_id), seq)
+
     def notes_in(self, session_id: SessionId, message_id: MessageId) -> tuple[Note, ...]:
         """Return the notes that a user message of the main agent's was made of."""
         with readable_errors():

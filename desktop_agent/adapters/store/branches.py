@@ -215,6 +215,16 @@ class Branches:
             found.append(BranchPoint(cut, message, place, tuple(one.number for one in heads)))
         return tuple(found), _newest(tree.values()).used
 
+    def holding(self, key: int, seq: int) -> int | None:
+        """Return the branch to switch to for an event of the main agent's; None if it is shown."""
+        row = self._connection.execute(
+            "SELECT branch FROM event WHERE session = ? AND seq = ?", (key, seq)
+        ).fetchone()
+        tree = self._tree(key)
+        if row is None or row[0] not in tree or dict(self.path(key).parts).get(row[0], -1) >= seq:
+            return None
+        return _newest(_past(tree, row[0], seq - 1)).number
+
     def notes_in(self, key: int, main: AgentId, message_id: MessageId) -> tuple[Note, ...]:
         """Return the notes that a message was made of, as they were last."""
         found = self._find(key, main, message_id)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 
 import msgspec
 
+from desktop_agent.adapters.files.lenient_decode import convert_leniently
 from desktop_agent.adapters.store.indexing import spaced
 from desktop_agent.core.events import AgentEvent, MessageAdded
 from desktop_agent.core.messages import Message
+from desktop_agent.core.sessions import SessionInfo
 
 _log = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
@@ -57,3 +60,17 @@ def searchable(event: AgentEvent) -> str:
 def words_of(message: Message) -> str:
     """Return the beginning of a message's text."""
     return message.text[:_INDEXED_CHARACTERS]
+
+
+def read_info(body: bytes) -> SessionInfo | None:
+    """Return a session's row as far as it can be read, None for one that is damaged."""
+    with suppress(msgspec.ValidationError):
+        return msgspec.json.decode(body, type=SessionInfo)
+    try:
+        info, wrong = convert_leniently(msgspec.json.decode(body), SessionInfo)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _log.error("a session's row can't be read: %s", error)
+        return None
+    if wrong:
+        _log.warning("session %s: %s could not be read", info.id, ", ".join(wrong))
+    return info

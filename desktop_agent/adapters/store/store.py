@@ -14,14 +14,19 @@ from typing import Any
 import msgspec
 
 from desktop_agent.adapters.files.file_lock import FileLock
-from desktop_agent.adapters.files.lenient_decode import convert_leniently
 from desktop_agent.adapters.store import indexing, tasks
 from desktop_agent.adapters.store import search as sqlite_search
-from desktop_agent.adapters.store.branch_store import BranchStore
 from desktop_agent.adapters.store.branches import Branches
 from desktop_agent.adapters.store.errors import readable_errors
+from desktop_agent.adapters.store.importing import ImportStore
 from desktop_agent.adapters.store.replay import REDUCED_KINDS, TREE_KINDS, divide, reduce
-from desktop_agent.adapters.store.rows import decode, decode_all, encode, searchable
+from desktop_agent.adapters.store.rows import (
+    decode,
+    decode_all,
+    encode,
+    read_info,
+    searchable,
+)
 from desktop_agent.adapters.store.schema import open_database, shrink_old
 from desktop_agent.adapters.store.streaming import Fragment, Pending, item_of, joined, remains
 from desktop_agent.core.approvals import Rule
@@ -71,7 +76,7 @@ _INSERT_STREAMING = (
 )
 
 
-class SqliteStore(BranchStore):
+class SqliteStore(ImportStore):
     """The port `Store` over one file. Opened, used and closed on one thread.
 
     Raises StoreLocked when another running copy of the app has the file, else StoreError.
@@ -277,7 +282,7 @@ class SqliteStore(BranchStore):
             rows = self._connection.execute(
                 "SELECT info FROM session ORDER BY updated_at DESC, key DESC"
             ).fetchall()
-        infos = (_read_info(row[0]) for row in rows)
+        infos = (read_info(row[0]) for row in rows)
         return tuple(info for info in infos if info is not None)
 
     def search(self, text: str, limit: int, hidden: Collection[SessionId] = ()) -> SearchFound:
@@ -439,7 +444,7 @@ class SqliteStore(BranchStore):
         row = self._connection.execute(
             "SELECT info FROM session WHERE id = ?", (session_id,)
         ).fetchone()
-        info = _read_info(row[0])
+        info = read_info(row[0])
         if info is None:
             raise LookupError(f"the row of session {session_id} can't be read")
         return info
@@ -470,16 +475,3 @@ class SqliteStore(BranchStore):
 def _fragments(rows: Iterable[Any]) -> list[Fragment]:
     events = (decode(body, crc) for body, crc in rows)
     return [event for event in events if isinstance(event, PartDelta | ToolOutput)]
-
-
-def _read_info(body: bytes) -> SessionInfo | None:
-    with suppress(msgspec.ValidationError):
-        return msgspec.json.decode(body, type=SessionInfo)
-    try:
-        info, wrong = convert_leniently(msgspec.json.decode(body), SessionInfo)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        _log.error("a session's row can't be read: %s", error)
-        return None
-    if wrong:
-        _log.warning("session %s: %s could not be read", info.id, ", ".join(wrong))
-    return info

@@ -51,7 +51,8 @@ class ProcessHistory:
     def __init__(self, folder: Path) -> None:
         """`folder` is where the history is kept."""
         self._folder = folder
-        # Here while an undo is under way: the next start of the app has to finish it.
+        # Has the id of the undo that is under way, until what it did is told: when the app is killed
+        # the process may finish it, or the next start has to.
         self._undoing = folder / "undoing"
         self._connection: _Connection | None = None
         self._lock = asyncio.Lock()
@@ -64,7 +65,7 @@ class ProcessHistory:
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether an undo was cut off when the app last ended."""
+        """Whether an undo was begun of which nobody said that it is `settled`."""
         return self._undoing.exists()
 
     async def watch(self, session_id: SessionId, root: str) -> None:
@@ -87,10 +88,13 @@ class ProcessHistory:
         return await self._call("held", tuple[bool, ...], **given)
 
     async def recovered(self) -> tuple[UndoReport, ...]:
-        """Finish what a crash cut off in the middle of an undo."""
-        reports = await self._call("recovered", tuple[UndoReport, ...])
+        """Finish what a crash cut off in the middle of an undo; return what is not `settled`."""
+        begun = self._undoing.read_text("utf-8") if self._undoing.exists() else ""
+        return await self._call("recovered", tuple[UndoReport, ...], begun=begun)
+
+    def settled(self) -> None:
+        """What the last undo did is told, or it did nothing."""
         self._undoing.unlink(missing_ok=True)
-        return reports
 
     async def changes(self, session_id: SessionId, root: str) -> SessionChanges:
         """Return all that a session changed."""
@@ -116,13 +120,11 @@ class ProcessHistory:
         plan: UndoPlan | None,
         root: str,
     ) -> UndoReport:
-        """Take a scope back."""
+        """Take a scope back; until it is `settled` the next start of the app asks about it."""
         given = {"scope": scope, "choices": dict(choices), "meta": meta, "plan": plan}
         await self._connected()  # it makes the folder
-        self._undoing.touch()
-        report = await self._call("undo", UndoReport, **given, root=root)
-        self._undoing.unlink(missing_ok=True)
-        return report
+        self._undoing.write_text(meta.id, "utf-8")
+        return await self._call("undo", UndoReport, **given, root=root)
 
     async def usage(self) -> tuple[UndoUsage, ...]:
         """Return what each folder takes."""

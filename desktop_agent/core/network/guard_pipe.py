@@ -21,9 +21,20 @@ _LARGEST = 64 * 1024
 
 
 class SessionServed(Value, frozen=True):
-    """Serve the listener that comes with it, for the commands of this session."""
+    """Serve the listener that comes with it, for the commands of this session.
+
+    It is that of the proxy, or with a `port` joined to that port of this computer.
+    """
 
     session_id: SessionId
+    port: int = 0
+
+
+class PortClosed(Value, frozen=True):
+    """A port of this computer is no longer open to a session."""
+
+    session_id: SessionId
+    port: int
 
 
 class SessionForgotten(Value, frozen=True):
@@ -63,7 +74,7 @@ class AskWithdrawn(Value, frozen=True):
     id: int
 
 
-ToGuard = SessionServed | SessionForgotten | HostDecided
+ToGuard = SessionServed | PortClosed | SessionForgotten | HostDecided
 FromGuard = GuardReady | HostAsked | AskWithdrawn
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 
+from desktop_agent.core.network.command_proxy import PORT
+
+LOCALHOST = "localhost"
 _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 _LONGEST_NAME = 253
 _LONGEST_LABEL = 63
@@ -32,6 +35,23 @@ def split_authority(text: str, default_port: int | None = None) -> tuple[str, in
     if not 0 < port < 65_536:
         raise HostError(f"{port} is not a port.")
     return clean_host(host), port
+
+
+def local_port(text: str) -> int:
+    """Return the port of `localhost:PORT`, which is this computer's own; 0 for anything else."""
+    name, _, digits = text.strip().lower().rpartition(":")
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= 5
+    port = int(digits) if name == LOCALHOST and is_number else 0
+    return port if port < 65_536 and port != PORT else 0
+
+
+def split_place(text: str) -> tuple[str, int]:
+    """Return host and port of what a user allows: `HOST`, `HOST:PORT`, or `localhost:PORT`.
+
+    The port is 0 where none is named. Raises HostError.
+    """
+    port = local_port(text)
+    return (LOCALHOST, port) if port else split_authority(text, 0)
 
 
 def clean_host(text: str) -> str:

@@ -33,7 +33,8 @@ class CallBegun(Value, frozen=True):
 
     `changes` is what is known of its change set by now. `root` is the session's folder, `folders`
     are those that a command may write to; `write` is what a file tool is about to do. `label`
-    names the call for people. `wait_s` is how long it waits for the first look at the folders.
+    names the call for people. `wait_s` is how long it waits for the first look at the folders, from
+    `asked_at` on (time.monotonic, which all processes share), 0 for from when it is read.
     """
 
     changes: ChangeSet
@@ -43,6 +44,7 @@ class CallBegun(Value, frozen=True):
     write: FileWrite | None = None
     label: str = ""
     wait_s: float = 5.0
+    asked_at: float = 0.0
 
 
 class Recorded(Value, frozen=True):

@@ -28,6 +28,7 @@ from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.parts.facts import Refused
 from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.questions import Question
+from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import (
     Access,
@@ -38,7 +39,6 @@ from desktop_agent.core.tool import (
     ToolError,
 )
 from desktop_agent.core.tool import ToolOutput as Output
-from desktop_agent.core.workspace import CallWorkspace, Workspace
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
@@ -46,6 +46,7 @@ from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.host_requests import HostRequests
+from desktop_agent.engine.permissions.host_rules import local_ports
 from desktop_agent.engine.permissions.outside_permits import OutsidePermits
 from desktop_agent.engine.permissions.scope import Scope, offered
 from desktop_agent.engine.skills.agent_skills import SkillUse
@@ -400,11 +401,10 @@ class Dispatch:
                 )
                 return await self._questions.ask_form(asked, caller.session)
 
-        info = caller.session.info
         return ToolContext(
             agent_id=caller.id,
             call_id=call.id,
-            workspace=self._workspace(call, caller),
+            boundary=self._boundary(caller),
             report=_reporter(call, caller),
             ask_user=ask_user,
             ask_form=ask_form,
@@ -416,25 +416,25 @@ class Dispatch:
             agent=caller,
             steering=self._steering,
             command_time_s=caller.settings().shell_timeout_s,
-            own=self._own,
-            session_id=caller.session.info.id,
             sandbox=self._sandbox,
-            sandbox_options=caller.settings().sandbox,
             waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
-            refusals=policy.refusing(self._approvals.rules_for(info.id), info.workspace),
-            is_offline=caller.scope.mode == "look",
         )
 
-    def _workspace(self, call: ToolCall, caller: Caller) -> Workspace:
-        """Return the folders of a call. File tools see what the session's commands see."""
-        workspace, sandbox = caller.skills.workspace, self._sandbox
-        tool = self._tools.get(call.name)
-        is_of_files = tool is not None and tool.access in {Access.READ, Access.WRITE}
-        is_apart = sandbox is not None and sandbox.state.holds and not workspace.has_whole_disk
-        if sandbox is None or not (is_of_files and is_apart):
-            return workspace
-        temporary = sandbox.temporary_folder(caller.session.info.id)
-        return CallWorkspace(**msgspec.structs.asdict(workspace), temporary=temporary)
+    def _boundary(self, caller: Caller) -> Boundary:
+        """Return what a call may reach, by whichever tool."""
+        info, folders, sandbox = caller.session.info, caller.skills.workspace, self._sandbox
+        rules = self._approvals.rules_for(info.id)
+        is_apart = sandbox is not None and sandbox.state.holds and not folders.has_whole_disk
+        return Boundary(
+            session_id=info.id,
+            folders=folders,
+            own=self._own,
+            refusals=policy.refusing(rules, info.workspace),
+            temporary=sandbox.temporary_folder(info.id) if sandbox and is_apart else "",
+            options=caller.settings().sandbox,
+            is_offline=caller.scope.mode == "look",
+            local_ports=local_ports(rules, info.workspace.root),
+        )
 
     def _defect(self, call: ToolCall, caller: Caller, error: Exception) -> ToolResult:
         _log.exception("the tool %s failed", call.name)

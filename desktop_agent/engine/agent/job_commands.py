@@ -35,7 +35,10 @@ class JobCommands(ABC):
 
     async def job_output(self, agent_id: AgentId, job_id: str) -> JobOutput | None:
         """Return what a background command printed last; None when it is not known any more."""
-        return self._agent(agent_id).commands.look(job_id)
+        try:
+            return self._agent(agent_id).commands.look(job_id)
+        except KeyError:  # its session was erased
+            return None
 
     def type_into_job(self, agent_id: AgentId, job_id: str, text: str) -> None:
         """Give a background command what the user typed."""

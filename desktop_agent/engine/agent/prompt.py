@@ -30,6 +30,13 @@ _ONLY_A_START = (
 )
 
 
+# How much is given of what holds in parts of the folder, in characters; the rest is named.
+_NESTED_LENGTH = 16_000
+_NESTED = (
+    "# Instructions of parts of this folder\n\n"
+    "The person trusts these too. Each holds for files in its own folder and below; where two "
+    "differ, those nearest to the file count. What the person writes counts more."
+)
 _INSTRUCTIONS = re.compile(r"<(?=/?instructions\b)", re.IGNORECASE)
 
 
@@ -103,7 +110,7 @@ class Prompt:
             sections.append(f"{self._skills}\n\n{catalog.section}")
         if own.strip():
             sections.append(_own(own.strip()))
-        return "\n\n".join([*sections, *map(_instructions, catalog.instructions)])
+        return "\n\n".join([*sections, *_folder_instructions(catalog.instructions)])
 
     def _extra(
         self, spec: AgentSpec | None, tool_names: Collection[str], roles: Mapping[str, Role]
@@ -129,14 +136,35 @@ def _own(text: str) -> str:
     )
 
 
-def _instructions(file: Instructions) -> str:
-    text = _INSTRUCTIONS.sub("&lt;", escaped(file.text))
+def _folder_instructions(files: Sequence[Instructions]) -> list[str]:
+    """Return what holds in the whole folder, then what holds in parts of it, as far as it fits."""
+    sections = [_of_root(file) for file in files if not file.folder]
+    parts: list[str] = []
+    left: list[str] = []
+    room = _NESTED_LENGTH
+    for file in files:
+        if file.folder and len(file.text) <= room:
+            room -= len(file.text)
+            parts.append(_framed(file))
+        elif file.folder:
+            left.append(f"- {_on_one_line(file.path)} (for {_on_one_line(file.folder)}/)")
+    if left:
+        parts.append("\n".join(["Read these before you work in their folder:", "", *left]))
+    return [*sections, *(["\n\n".join([_NESTED, *parts])] if parts else [])]
+
+
+def _of_root(file: Instructions) -> str:
     return (
         "# Instructions of this folder\n\n"
         f"The person trusts what {_on_one_line(file.path)} says for work in this folder. "
-        "What the person writes counts more.\n\n"
-        f'<instructions path="{attribute(file.path)}">\n{text}\n</instructions>'
+        f"What the person writes counts more.\n\n{_framed(file)}"
     )
+
+
+def _framed(file: Instructions) -> str:
+    text = _INSTRUCTIONS.sub("&lt;", escaped(file.text))
+    place = f' for="{attribute(file.folder)}/"' if file.folder else ""
+    return f'<instructions path="{attribute(file.path)}"{place}>\n{text}\n</instructions>'
 
 
 def _more_roles(roles: Mapping[str, Role]) -> list[str]:

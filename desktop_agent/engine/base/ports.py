@@ -177,6 +177,10 @@ class Store(Protocol):
         """Return where others branch off, first to last, and a number for the branch shown."""
         ...
 
+    def branch_with(self, session_id: SessionId, seq: int) -> int | None:
+        """Return the branch to switch to for an event of the main agent's; None if it is shown."""
+        ...
+
     def notes_in(self, session_id: SessionId, message_id: MessageId) -> tuple[Note, ...]:
         """Return the notes that a user message of the main agent's was made of."""
         ...
@@ -203,7 +207,7 @@ class FileHistory(Protocol):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether an undo was cut off when the app last ended."""
+        """Whether an undo was begun of which nobody said that it is `settled`."""
         ...
 
     async def watch(self, session_id: SessionId, root: str) -> None:
@@ -225,7 +229,11 @@ class FileHistory(Protocol):
         ...
 
     async def recovered(self) -> tuple[UndoReport, ...]:
-        """Finish what a crash cut off in the middle of an undo; told once."""
+        """Finish what a crash cut off in the middle of an undo; return what is not `settled`."""
+        ...
+
+    def settled(self) -> None:
+        """What the last undo did is told, or it did nothing."""
         ...
 
     async def changes(self, session_id: SessionId, root: str) -> SessionChanges:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from desktop_agent.core.events import Event
+from desktop_agent.core.ids import SessionId
 from desktop_agent.core.mcp import McpAnswer, McpError, McpServer, McpState
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.settings import Settings
-from desktop_agent.engine.base.session import tell
+from desktop_agent.engine.base.session import Session, tell
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
+from desktop_agent.engine.permissions.host_requests import HostRequests
 from desktop_agent.engine.skills.registry import Skills
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class McpCommands(ABC):
     _mcp: Servers | None
     _skills: Skills | None
     _approvals: Approvals
+    _hosts: HostRequests
 
     @abstractmethod
     def _current_settings(self) -> Settings:
@@ -40,6 +43,10 @@ class McpCommands(ABC):
     @abstractmethod
     def _check_thread(self) -> None:
         """Raise when this is not the engine's thread."""
+
+    @abstractmethod
+    def _session_in(self, root: str, session_id: SessionId | None) -> Session | None:
+        """Return a session; without an id the one in that folder that was used last."""
 
     async def close_mcp(self) -> None:
         """End all servers."""
@@ -125,6 +132,22 @@ class McpCommands(ABC):
         """Return the servers that other apps have, by app; nothing is kept or started."""
         return await asyncio.to_thread(self._mcp.memory.found) if self._mcp is not None else ()
 
+    async def ask_host(self, question: HostQuestion) -> HostVerdict:
+        """Return whether commands of a session, or a server, may reach a host.
+
+        The user may be asked; for a server in the session that it works for, else in the one of
+        its folder that was used last.
+        """
+        asking = self._mcp.asking(question.session_id) if self._mcp is not None else None
+        if asking is None:
+            return await self._hosts.ask(question)
+        session_id, agent_id = asking.caller or (None, None)
+        session = self._session_in(asking.root, session_id)
+        if session is None:
+            return HostVerdict(False, "No session of its folder is open to ask in.")
+        whose = agent_id or session.info.main_agent
+        return await self._hosts.ask_for_server(question, asking.name, session, whose)
+
     def _new_mcp(
         self,
         make: Callable[[Surroundings], Servers] | None,
@@ -139,7 +162,8 @@ class McpCommands(ABC):
             Surroundings(
                 confinement,
                 options=lambda: self._current_settings().sandbox,
-                rules=lambda: self._approvals.rules,
+                # A server is of no session.
+                rules=lambda: self._approvals.rules_for(SessionId("")),
                 folder_config=self._folder_config,
                 emit=partial(tell, emit),
             )
@@ -149,9 +173,6 @@ class McpCommands(ABC):
         """Return a folder's own configuration of servers, and whether the user trusts it."""
         found = self._skills.catalog(root) if self._skills is not None and root else None
         return (found.mcp_config, found.is_mcp_trusted) if found is not None else ("", False)
-
-    def _mcp_verdict(self, question: HostQuestion) -> HostVerdict | None:
-        return self._mcp.host_verdict(question) if self._mcp is not None else None
 
     async def _mcp_ready(self, root: str) -> None:
         if self._mcp is not None:

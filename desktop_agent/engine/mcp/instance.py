@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from desktop_agent.core.mcp import McpAnswer, McpError, McpOffer, McpPhase, McpServer, McpState
+from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.mcp.ports import AskForm, Launch, Listener, McpConnection, McpConnector
 
@@ -50,6 +51,7 @@ class Instance:
         self._since = 0.0
         self._tries = 0
         self._is_contained = False
+        self.boundary: Boundary | None = None
         self._connection: McpConnection | None = None
         self._settled = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
@@ -144,7 +146,7 @@ class Instance:
         self._tries += 1
         try:
             launch = await self._prepare(self.server)
-            self._is_contained = launch.enclosure is not None
+            self._is_contained, self.boundary = launch.enclosure is not None, launch.boundary
             listener = Listener(self._on_listed, self._on_ended)
             self._connection = await self._connector.connect(launch, listener)
         except (McpError, ToolError, OSError) as error:

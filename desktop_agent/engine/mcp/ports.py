@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from desktop_agent.core.mcp import McpAnswer, McpOffer, McpServer
 from desktop_agent.core.parts.forms import FormAnswer, ServerForm
-from desktop_agent.core.sandbox import Enclosure
+from desktop_agent.core.sandbox import Boundary, Enclosure
 
 # Asks the user for what a server wants to know, and waits; cancelling takes it back.
 AskForm = Callable[[ServerForm], Awaitable[FormAnswer]]
@@ -16,11 +16,15 @@ AskForm = Callable[[ServerForm], Awaitable[FormAnswer]]
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A server with all variables resolved, and where its command starts, in what."""
+    """A server with all variables resolved, and where its command starts, in what.
+
+    `boundary` is what the enclosure keeps it within.
+    """
 
     server: McpServer
     directory: str
     enclosure: Enclosure | None = None
+    boundary: Boundary | None = None
 
 
 @dataclass(frozen=True, slots=True)

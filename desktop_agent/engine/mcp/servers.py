@@ -14,11 +14,11 @@ import msgspec
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import CommandRefused, Event, McpChanged
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.mcp import McpAnswer, McpError, McpServer, McpState
-from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.sandbox import Boundary, Enclosure, SandboxOptions
-from desktop_agent.core.tool import Tool
+from desktop_agent.core.tool import Tool, ToolContext
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.mcp.instance import Instance, same_launch
 from desktop_agent.engine.mcp.names import Names
@@ -29,8 +29,10 @@ from desktop_agent.engine.mcp.tools import (
     search_tools,
     tool_of,
 )
-from desktop_agent.engine.permissions import host_rules
+from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
+from desktop_agent.engine.permissions.file_rules import speaks_of_files
+from desktop_agent.engine.permissions.host_rules import local_ports
 from desktop_agent.engine.skills.rules import visible
 
 _log = logging.getLogger(__name__)
@@ -47,7 +49,7 @@ _NO_SANDBOX = "No sandbox holds here: it runs once you allow that it can use all
 class Surroundings:
     """What servers live in. `folder_config` returns a folder's `.mcp.json` and if it is trusted.
 
-    `rules` are the stored rules; `spare` is where servers start that belong to no folder.
+    `rules` are those of no session; `spare` is where servers start that belong to no folder.
     """
 
     confinement: Confinement
@@ -55,6 +57,15 @@ class Surroundings:
     rules: Callable[[], Sequence[Rule]]
     folder_config: Callable[[str], tuple[str, bool]]
     emit: Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A server that wants to reach a host: where it runs, and the newest of those who call it."""
+
+    root: str
+    name: str
+    caller: tuple[SessionId, AgentId] | None
 
 
 class Servers:
@@ -70,7 +81,9 @@ class Servers:
         self._names = Names()
         self._folders: dict[str, dict[str, Instance]] = {}
         self._resting: dict[str, tuple[McpState, ...]] = {}
-        self._sessions: dict[SessionId, str] = {}
+        # Whose network is which server's, and for whom each works.
+        self._networks: dict[SessionId, tuple[str, str]] = {}
+        self._calling: dict[tuple[str, str], list[tuple[SessionId, AgentId]]] = {}
         self._tools: dict[str, tuple[Tool, Offered]] = {}
         self._search = {tool.name: tool for tool in search_tools(self._usable)}
         self._told: dict[str, tuple[McpState, ...]] = {}
@@ -116,7 +129,9 @@ class Servers:
             known = folder.get(name)
             if known is not None and same_launch(known.server, server):
                 known.configure(server)
-                continue
+                # Rules may have been made since it was started.
+                if known.boundary in (None, self._boundary(root, server)):
+                    continue
             if known is not None:
                 self._end(known)
             folder[name] = self._begin(root, server)
@@ -214,7 +229,9 @@ class Servers:
         async def prepare(now: McpServer) -> Launch:
             resolved = await asyncio.to_thread(self.memory.resolved, now, root)
             directory = self._directory(root, resolved)
-            return Launch(resolved, directory, await self._enclosure(root, resolved, directory))
+            boundary = self._boundary(root, resolved)
+            enclosure = await self._enclosure(boundary, resolved, directory)
+            return Launch(resolved, directory, enclosure, boundary)
 
         return Instance(server, self._connector, prepare, changed)
 
@@ -223,24 +240,36 @@ class Servers:
             self._spare.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.path.realpath(Path(root or self._spare, server.cwd))
 
-    async def _enclosure(self, root: str, server: McpServer, directory: str) -> Enclosure | None:
+    def _boundary(self, root: str, server: McpServer) -> Boundary | None:
+        """Return what a server's command may reach; None where nothing keeps it."""
         confinement = self._around.confinement
-        sandbox = confinement.sandbox
         if not server.is_local or server.is_outside or confinement.is_machine:
             return None
-        if sandbox is None or not (await sandbox.ready()).holds:
-            raise McpError(_NO_SANDBOX)
         inside = self._directory(root, McpServer(server.name))
         digest = sha256(f"{root}\0{server.name}".encode("utf-8", "surrogateescape")).hexdigest()
         session_id = SessionId(f"{_SESSION}{digest[:16]}")
-        self._sessions[session_id] = root
-        boundary = Boundary(
+        self._networks[session_id] = (root, server.name)
+        folders = Workspace(inside)
+        rules = self._around.rules()
+        refusals = policy.refusing(rules, folders)
+        about_files = tuple(rule for rule in refusals if speaks_of_files(rule))
+        return Boundary(
             session_id,
-            (inside,),
-            (inside,),
-            own=confinement.own,
+            folders,
+            confinement.own,
+            about_files,
             options=self._around.options(),
+            local_ports=local_ports(rules, inside),
         )
+
+    async def _enclosure(
+        self, boundary: Boundary | None, server: McpServer, directory: str
+    ) -> Enclosure | None:
+        if boundary is None:
+            return None
+        sandbox = self._around.confinement.sandbox
+        if sandbox is None or not (await sandbox.ready()).holds:
+            raise McpError(_NO_SANDBOX)
         return await sandbox.enclose(boundary, directory, server.env)
 
     def _end(self, instance: Instance) -> None:
@@ -251,18 +280,12 @@ class Servers:
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
 
-    def host_verdict(self, question: HostQuestion) -> HostVerdict | None:
-        """Return whether a server may reach a host; None when it is no server that asks.
-
-        Who added it meant it to: only a rule that refuses the host keeps it from there, and what
-        the guard refuses everybody.
-        """
-        root = self._sessions.get(question.session_id)
-        if root is None:
+    def asking(self, session_id: SessionId) -> Asking | None:
+        """Return the server that has a network of this id, None when it is no server's."""
+        if (known := self._networks.get(session_id)) is None:
             return None
-        rules = self._around.rules()
-        refusing = host_rules.refusing(rules, root, question.host, question.port)
-        return HostVerdict(refusing is None, "A rule of the person's refuses this host.")
+        calling = self._calling.get(known)
+        return Asking(*known, calling[-1] if calling else None)
 
     # -- tools ---------------------------------------------------------------------------------
 
@@ -323,8 +346,9 @@ class Servers:
             _log.warning("how tools are described was not kept: %s", error)
 
     async def _call(
-        self, offered: Offered, root: str, arguments: Mapping[str, Any], ask: AskForm
+        self, offered: Offered, ctx: ToolContext, arguments: Mapping[str, Any], ask: AskForm
     ) -> McpAnswer:
+        root = ctx.boundary.root
         instance = self._folders.get(root, {}).get(offered.server)
         if instance is None:
             raise McpError("the server is switched off.")
@@ -332,7 +356,12 @@ class Servers:
             key = _memory_key(root, instance.server)
             self._accept(key, {offered.tool.name: offered.tool.digest})
             self._on_change(root)
-        return await instance.call(offered.tool.name, arguments, ask)
+        calling = self._calling.setdefault((root, offered.server), [])
+        calling.append(caller := (ctx.boundary.session_id, ctx.agent_id))
+        try:
+            return await instance.call(offered.tool.name, arguments, ask)
+        finally:
+            calling.remove(caller)
 
     # -- for the person ------------------------------------------------------------------------
 

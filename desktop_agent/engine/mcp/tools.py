@@ -44,18 +44,18 @@ class Offered:
     is_changed: bool = False
 
 
-CallTool = Callable[[Offered, str, Mapping[str, Any], AskForm], Awaitable[McpAnswer]]
+CallTool = Callable[[Offered, ToolContext, Mapping[str, Any], AskForm], Awaitable[McpAnswer]]
 
 
 def tool_of(offered: Offered, call: CallTool) -> Tool:
-    """Return it as a Tool; `call` is given the root of the caller's session."""
+    """Return it as a Tool; `call` is given who calls."""
     tool = offered.tool
 
     async def run(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
         try:
             async with asyncio.timeout(_TIME_S) as limit:
                 asking = _Asking(offered.server, ctx.ask_form, limit)
-                answer = await call(offered, ctx.workspace.root, args, asking.ask)
+                answer = await call(offered, ctx, args, asking.ask)
         except McpError as error:
             raise ToolError(f"the server “{offered.server}” did not do it: {error}") from None
         text = _bounded(answer.text, ctx)

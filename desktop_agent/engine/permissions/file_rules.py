@@ -14,8 +14,8 @@ from glob import escape
 from pathlib import PurePath
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions.protected_files import folded
 
 _HIDING = frozenset({"read"})
@@ -38,39 +38,63 @@ def refuses(pattern: str, paths: Sequence[str], root: str) -> bool:
     return any(_matches(folded(path), one, top) for path in paths for one in patterns)
 
 
-def unreadable(rules: Sequence[Rule], workspace: Workspace) -> tuple[str, ...]:
-    """Return the files and folders that a command must not read; deny rules of this folder.
+def speaks_of_files(rule: Rule) -> bool:
+    """Whether a rule keeps files from being read or changed."""
+    return rule.is_deny and bool(rule.pattern) and rule.tool in _HIDING | CHANGING
+
+
+def is_unreadable(boundary: Boundary, path: str) -> bool:
+    """Whether a rule keeps a real path from being read."""
+    patterns = unreadable_patterns(boundary)
+    return any(refuses(pattern, (path,), boundary.root) for pattern in patterns)
+
+
+def unreadable_patterns(boundary: Boundary) -> tuple[str, ...]:
+    """Return what rules keep from being read; one about the tool itself is not about files."""
+    return _patterns(boundary, _HIDING)
+
+
+def unreadable(boundary: Boundary) -> tuple[str, ...]:
+    """Return the files and folders that a command must not read, as real paths.
 
     Raises ToolError where that can't be found out, or would be too many.
     """
-    found = tuple(_found(rules, _HIDING, workspace.read_roots, workspace.root))
+    found = tuple(_found(boundary, _HIDING, boundary.read_roots))
     if len(found) > _MOST_FOUND:
         raise ToolError(
             f"the rules that refuse reading cover more than {_MOST_FOUND} files, which the sandbox "
             "can't hide one by one. A rule for the folder that they lie in works."
         )
-    return found
+    return tuple(map(os.path.realpath, found))
 
 
-def unwritable(rules: Sequence[Rule], workspace: Workspace) -> tuple[str, ...]:
-    """Return the files and folders that a command must not change; where they are many, the
-    folders that they lie in. Raises ToolError where that can't be found out.
+def unwritable(boundary: Boundary) -> tuple[str, ...]:
+    """Return the files and folders that a command must not change, by the paths they were found at.
+
+    They are those that exist: of a link its own path. Raises ToolError where that can't be found
+    out.
     """
-    found = dict.fromkeys(_found(rules, CHANGING, workspace.write_roots, workspace.root))
-    while len(found) > _MOST_FOUND:
-        deepest = max(path.count("/") for path in found)
-        found = dict.fromkeys(
+    return tuple(_found(boundary, CHANGING, boundary.write_roots))
+
+
+def few_of(found: Sequence[str]) -> tuple[str, ...]:
+    """Return real paths; where they are many, the folders that they lie in."""
+    few = dict.fromkeys(map(os.path.realpath, found))
+    while len(few) > _MOST_FOUND:
+        deepest = max(path.count("/") for path in few)
+        few = dict.fromkeys(
             os.path.dirname(path) if path.count("/") == deepest else path  # noqa: PTH120
-            for path in found
+            for path in few
         )
-    return tuple(found)
+    return tuple(few)
 
 
-def _found(
-    rules: Sequence[Rule], tools: frozenset[str], roots: Sequence[str], root: str
-) -> Iterator[str]:
-    # A rule without a pattern is about the tool, not about files.
-    wanted = [rule.pattern for rule in rules if rule.tool in tools and rule.pattern]
+def _patterns(boundary: Boundary, tools: frozenset[str]) -> tuple[str, ...]:
+    return tuple(rule.pattern for rule in boundary.refusals if rule.tool in tools and rule.pattern)
+
+
+def _found(boundary: Boundary, tools: frozenset[str], roots: Sequence[str]) -> Iterator[str]:
+    wanted, root = _patterns(boundary, tools), boundary.root
     if not wanted:
         return
     patterns = [one for pattern in wanted for one in _folded_patterns(pattern, root)]
@@ -86,7 +110,7 @@ def _found(
                 raise ToolError("there are too many files to find those that a rule refuses.")
             is_folder = entry.is_dir()
             if _is_covered(entry.path, patterns, top, is_folder=is_folder):
-                yield os.path.realpath(entry.path)
+                yield entry.path
             elif is_folder and not entry.is_symlink() and _may_hold(entry.path, patterns, top):
                 folders.append(entry.path)
 

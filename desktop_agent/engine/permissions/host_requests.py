@@ -103,12 +103,14 @@ class _Asker:
     """On whose behalf the user is asked; `command` is None for one left in the background.
 
     `is_named` tells that the connection said whose it is; else it may be any of those that run.
+    `server` is the name of an MCP server that asks.
     """
 
     agent_id: AgentId
     mode: Mode
     command: _Command | None = None
     is_named: bool = False
+    server: str = ""
 
     @contextmanager
     def busy(self, doing: str, clock: Callable[[], float]) -> Generator[None]:
@@ -156,16 +158,30 @@ class HostRequests:
 
     async def ask(self, question: HostQuestion) -> HostVerdict:
         """Return whether the host may be reached; cancelling withdraws what the user was asked."""
-        session_id = question.session_id
-        session = self._sessions.get(session_id)
+        session = self._sessions.get(question.session_id)
         if session is None:
             return HostVerdict(False, "No command of this session is known.")
+        return await self._ask(question, session, lambda: self._asker(session, question))
+
+    async def ask_for_server(
+        self, question: HostQuestion, name: str, session: Session, agent_id: AgentId
+    ) -> HostVerdict:
+        """Return whether an MCP server may reach the host; the user is asked in `session`.
+
+        It runs in every mode: that it should is the user's own doing.
+        """
+        asker = _Asker(agent_id, "ask", server=name)
+        return await self._ask(question, session, lambda: asker)
+
+    async def _ask(
+        self, question: HostQuestion, session: Session, find: Callable[[], _Asker]
+    ) -> HostVerdict:
         while True:
-            asker = self._asker(session, question)
+            asker = find()
             verdict = self._settled(session, asker, question)
             if verdict is not None:
                 return verdict
-            if self._waiting[session_id] >= _MOST_OPEN:
+            if self._waiting[session.info.id] >= _MOST_OPEN:
                 return HostVerdict(False, "Too many hosts wait for an answer already.")
             try:
                 decision = await self._put(session, asker, question)
@@ -174,7 +190,7 @@ class HostRequests:
             if decision is not None:
                 return self._verdict(decision, question)
             # Its command ended. Another one may wait for the same host.
-            if session_id not in self._commands:
+            if question.session_id not in self._commands:
                 return HostVerdict(False, "The command that wanted it has ended.")
 
     def _asker(self, session: Session, question: HostQuestion) -> _Asker:
@@ -267,6 +283,8 @@ def _request(asker: _Asker, question: HostQuestion) -> ApprovalRequest:
     who = f"`{words}`" if words else "A command in the background"
     if words and not asker.is_named:
         who, words = f"A program that doesn't say whose it is, while `{words}` runs,", ""
+    if asker.server:
+        who = words = f"The MCP server “{asker.server[:_LONGEST_COMMAND]}”"
     rule = host_rule(host, port)
     return ApprovalRequest(
         id=(request_id := new_request_id()),

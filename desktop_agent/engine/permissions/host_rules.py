@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.network.hosts import split_authority
+from desktop_agent.core.network.hosts import LOCALHOST, local_port, split_place
 
 NETWORK = "network"
 _FETCH = "web_fetch"
@@ -18,8 +18,11 @@ def host_rule(host: str, port: int) -> Rule:
 
 
 def given_rule(text: str) -> Rule:
-    """Return the rule for `HOST` (its usual ports) or `HOST:PORT`. Raises HostError."""
-    host, port = split_authority(text, 0)
+    """Return the rule for `HOST` (its usual ports) or `HOST:PORT`. Raises HostError.
+
+    `localhost:PORT` is a port of this computer's own.
+    """
+    host, port = split_place(text)
     return Rule(NETWORK, f"{host}:{port}" if port else host, "everywhere")
 
 
@@ -68,6 +71,15 @@ def allowing(rules: Sequence[Rule], root: str, host: str, port: int) -> Rule | N
 def deciding(rules: Sequence[Rule], root: str, host: str, port: int) -> Rule | None:
     """Return the rule that decides about a host; deny takes precedence over allow."""
     return refusing(rules, root, host, port) or allowing(rules, root, host, port)
+
+
+def local_ports(rules: Sequence[Rule], root: str) -> tuple[int, ...]:
+    """Return the ports of this computer that rules open to commands in a folder, each by name."""
+    allowed = (
+        rule for rule in rules if rule.tool == NETWORK and not rule.is_deny and _holds(rule, root)
+    )
+    ports = sorted({local_port(rule.pattern) for rule in allowed} - {0})
+    return tuple(port for port in ports if refusing(rules, root, LOCALHOST, port) is None)
 
 
 def _holds(rule: Rule, root: str) -> bool:

@@ -14,7 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePath
 
-from desktop_agent.core.workspace import OwnPlaces, Workspace
+from desktop_agent.core.workspace import Folders, OwnPlaces
+from desktop_agent.engine.workspace.containment import shown
 
 # What nobody's programs see of a home, and what is asked about before it is read.
 HOME_SECRETS = (
@@ -96,13 +97,13 @@ _NOWHERE = OwnPlaces()
 _HOME_SECRET = re.compile(f"/(?:{'|'.join(re.escape(n.casefold()) for n in HOME_SECRETS)})/")
 
 
-def names_of(workspace: Workspace, given: str, path: PurePath) -> tuple[PurePath, ...]:
+def names_of(folders: Folders, given: str, path: PurePath) -> tuple[PurePath, ...]:
     """Return both paths that a file is evaluated by: as it was named, and where that leads.
 
     `.bashrc` may be a link to a file of another name, and `notes` one to `.bashrc`.
     """
-    resolved = PurePath(workspace.shown(path))
-    called = PurePath(os.path.join(workspace.root, os.path.expanduser(given)))  # noqa: PTH111, PTH118
+    resolved = PurePath(shown(folders, path))
+    called = PurePath(os.path.join(folders.root, os.path.expanduser(given)))  # noqa: PTH111, PTH118
     return (resolved,) if called == resolved else (resolved, called)
 
 

@@ -93,6 +93,13 @@ class BranchCommands(ABC):
             else:
                 self._sessions.take_path(agent)
 
+    async def branch_with(self, session_id: SessionId, seq: int) -> int | None:
+        """Return the branch that holds an event of the main agent's, None if it is shown.
+
+        Of several, it is the one that was used last.
+        """
+        return self._store.branch_with(session_id, seq)
+
     def _begin(self, agent: Agent, before: MessageId, notes: Sequence[Note]) -> None:
         begun, session = BranchStarted(agent.id, before, time.time()), agent.session
         queued = (NoteQueued(agent.id, one) for one in notes)

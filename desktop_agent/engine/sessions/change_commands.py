@@ -100,6 +100,7 @@ class ChangeCommands(ABC):
                 self._kept.spawn(self._recovered(keeper))
             raise
         await self._told_of(keeper, report)
+        keeper.settled()
         return report
 
     async def _told_of(self, keeper: FileHistory, report: UndoReport) -> None:
@@ -149,11 +150,12 @@ class ChangeCommands(ABC):
             return
         for report in reports:
             await self._told_of(keeper, report)
-            count = len(report.restored) + len(report.merged)
+            count = report.made.count if report.made is not None else 0
             files = "1 file was" if count == 1 else f"{count:,} files were"
             lost = f" Left as they are: {_listed(report.kept)}." if report.kept else ""
             words = f"An undo that was cut off is finished: {files} put back.{lost}"
             self._emit(EngineFailed("undo", words))
+        keeper.settled()
 
     def _forget_changes(self, session_id: SessionId) -> None:
         if self._history is not None:
@@ -246,7 +248,8 @@ def _is_redo(made: ChangeSet, changes: SessionChanges) -> bool:
 
 
 def _note_text(report: UndoReport, *, is_redo: bool) -> str:
-    names = [*(one.path for one in report.restored), *report.merged]
+    names = [f"{one.was} → {one.path}" if one.was else one.path for one in report.restored]
+    names += report.merged
     what = "redone changes to files that were undone" if is_redo else "undone changes to files"
     text = f"The user has {what}: {_listed(names)}. Read a file again before you change it."
     if report.kept:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 
-from desktop_agent.core.ids import AgentId, SessionId
-from desktop_agent.core.sessions import SearchFound
+from desktop_agent.core.ids import AgentId, SessionId, new_agent_id
+from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.sessions import SearchFound, SessionInfo
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.sessions.registry import Sessions
 
 
@@ -14,6 +18,7 @@ class KeepingCommands(ABC):
     """Mixed into the engine: pin, archive, delete, restore and erase a session."""
 
     _sessions: Sessions
+    _settings: Settings
 
     @abstractmethod
     def _check_thread(self) -> None:
@@ -28,6 +33,26 @@ class KeepingCommands(ABC):
     async def search_sessions(self, text: str) -> SearchFound:
         """Return the sessions whose title holds the words, and the messages that do."""
         return self._sessions.search(text)
+
+    def new_info(self, session_id: SessionId, workspace: Workspace, title: str) -> SessionInfo:
+        """Return the row of a new session. Without a model in the settings, it is the demo's."""
+        now, settings = time.time(), self._settings
+        return SessionInfo(
+            id=session_id,
+            main_agent=new_agent_id(),
+            title=title,
+            workspace=workspace,
+            model=settings.model or DEMO_MODEL,
+            mode=settings.mode,
+            created_at=now,
+            updated_at=now,
+            api_base=settings.api_base,
+        )
+
+    def adopt_session(self, info: SessionInfo) -> None:
+        """List a session that was imported: it is in the store, whole."""
+        self._check_thread()
+        self._sessions.adopt(info)
 
     def pin_session(self, session_id: SessionId, is_pinned: bool) -> None:
         """List a session at the top, or where it belongs again; a pinned one is not archived."""

@@ -118,6 +118,12 @@ class Sessions:
         self._infos[info.id] = info
         self._schedule_list()
 
+    def adopt(self, info: SessionInfo) -> None:
+        """List a session that was imported; what was under way in it is closed."""
+        self._infos[info.id] = info
+        self._close_interrupted(info)
+        self._schedule_list()
+
     def session(self, session_id: SessionId) -> Session:
         """Return a live session; raises KeyError for an unknown id."""
         session = self._sessions.get(session_id)
@@ -134,6 +140,11 @@ class Sessions:
             )
             self._sessions[session_id] = session
         return session
+
+    def last_in(self, root: str) -> Session | None:
+        """Return the live session of a folder that was used last."""
+        here = (one for one in self._sessions.values() if one.info.workspace.root == root)
+        return max(here, key=lambda one: one.info.updated_at, default=None)
 
     def open(self, session_id: SessionId) -> None:
         """Send out a session's state and the newest events of its main agent."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from desktop_agent.core.skills import SkillDetail, SkillFile, TrustDecision
+from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.skills.registry import Skills
 
 
@@ -68,10 +69,17 @@ class SkillCommands(ABC):
         """Return the instruction and role files that a folder brings, trusted or not."""
         return await self._skills.provided_files(root) if self._skills is not None else ()
 
+    async def remember_here(self, root: str, line: str) -> str:
+        """Add a line to a folder's instructions; return the file's name. Raises ToolError."""
+        if self._skills is None:
+            raise ToolError("There are no instructions here.")
+        return await self._skills.remember(root, line)
+
     async def instructions(self, root: str) -> tuple[SkillFile, ...]:
-        """Return the instruction files of a folder that are in use."""
+        """Return the instruction files of a folder, and of those in it, that are in use."""
         if self._skills is None:
             return ()
         await self._skills.ready(root)
         used = self._skills.catalog(root).instructions
-        return tuple(SkillFile(entry.path, entry.size) for entry in used)
+        sizes = {entry.path: entry.size for entry in used}
+        return tuple(SkillFile(path, size) for path, size in sizes.items())

@@ -18,6 +18,7 @@ from desktop_agent.engine.skills import files as skill_files
 from desktop_agent.engine.skills import requirements, trust
 from desktop_agent.engine.skills.catalog import Catalog, Findings, Places, SkillMemory
 from desktop_agent.engine.skills.front_matter import split
+from desktop_agent.engine.skills.remembering import Added, add_line
 from desktop_agent.engine.skills.role_files import RoleReader
 from desktop_agent.engine.skills.rules import escaped, visible
 from desktop_agent.engine.skills.scan import Scanner, main_file_of
@@ -159,6 +160,34 @@ class Skills:
             self._for_this_run[root] = record
             self._emit(CommandRefused("trust_folder", f"Your trust was not saved: {error}"))
 
+    async def remember(self, root: str, line: str) -> str:
+        """Add a line to a folder's instructions; return the path of the file, from the folder.
+
+        It stays trusted if it was, or if the folder brings nothing else. Raises ToolError.
+        """
+        await self.ready(root)
+        added = await asyncio.to_thread(add_line, root, line)
+        self._trust_added(root, added)
+        await asyncio.wait({self._start(root)})
+        if root in self._findings:
+            self._evaluate(root)
+        return added.path
+
+    def _trust_added(self, root: str, added: Added) -> None:
+        record = self._record(root)
+        if record is None:
+            is_known = not self._findings.get(root, Findings()).provided.digests
+            record = TrustRecord()
+        else:
+            is_known = not record.is_ignored
+        if not is_known or record.digests.get(added.path, "") != added.before:
+            return
+        kept = TrustRecord({**record.digests, added.path: added.after})
+        if root in self._for_this_run:
+            self._for_this_run[root] = kept
+        else:
+            self._keep(root, kept)
+
     # -- loading ---------------------------------------------------------------------------
 
     async def text(self, root: str, name: str) -> str:
@@ -187,7 +216,8 @@ class Skills:
         ]
         files = [(one.path, one.size) for one in found.instructions]
         files += [(one.path, one.size) for one in (found.servers,) if one is not None]
-        return tuple(SkillFile(path, size) for path, size in (*files, *roles))
+        # Two folders may point at one file.
+        return tuple(SkillFile(path, size) for path, size in dict((*files, *roles)).items())
 
     def _usable(self, root: str, name: str) -> Skill:
         named = [skill for skill in self.catalog(root).skills if skill.name == name]

@@ -9,6 +9,8 @@ from desktop_agent.core.skills import FolderTrust
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.skills.rules import visible
 
+_MOST_NAMED = 2
+
 
 @dataclass(frozen=True, slots=True)
 class TrustRecord:
@@ -46,7 +48,7 @@ class ProvidedContent:
     def as_text(self) -> tuple[str, ...]:
         """Say what it is, for the user."""
         words = [_count(len(self.skills), "skill")] if self.skills else []
-        words += self.instructions
+        words += _files(list(self.instructions))
         words += [_count(len(self.roles), "role")] if self.roles else []
         words += ["MCP servers"] if self.servers else []
         return tuple(words)
@@ -64,7 +66,7 @@ def evaluate(root: str, provided: ProvidedContent, record: TrustRecord | None) -
         is_trusted=is_trusted,
         is_ignored=record is not None and record.is_ignored,
         brings=provided.as_text(),
-        changed=tuple(sorted(" ".join(visible(path).split()) for path in changed)),
+        changed=tuple(sorted(map(_on_one_line, changed))),
         digest=provided.digest,
     )
 
@@ -74,6 +76,16 @@ def is_trusted(record: TrustRecord | None, path: str, digest: str) -> bool:
     if record is None or record.is_ignored or not digest:
         return False
     return record.digests.get(path) == digest
+
+
+def _files(paths: Sequence[str]) -> list[str]:
+    if len(paths) > _MOST_NAMED:
+        return [f"instructions in {len(paths)} folders"]
+    return list(map(_on_one_line, paths))
+
+
+def _on_one_line(path: str) -> str:
+    return " ".join(visible(path).split())
 
 
 def _count(number: int, thing: str) -> str:

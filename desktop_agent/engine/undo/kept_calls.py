@@ -267,6 +267,7 @@ def _begun(
         root=_root(session),
         folders=_looked_at(call.workspace) if is_command else (),
         label=f"`{lines[0][:_LABEL]}`" if is_command else "",
+        asked_at=time.monotonic(),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import TEMPORARY, CallWorkspace, Workspace
+from desktop_agent.core.workspace import TEMPORARY, Folders, Workspace
 from desktop_agent.engine.workspace import windows_names
 
 # A thousand folders of skills would be a page of them in every refusal.
@@ -33,20 +33,30 @@ def make_workspace(
     )
 
 
-def resolve_for_read(workspace: Workspace, path: str, *, base: str | None = None) -> Path:
+def resolve_for_read(folders: Folders, path: str, *, base: str | None = None) -> Path:
     """Return where `path` really leads; raises OutsideWorkspace when that may not be read.
 
     Relative paths are against `base`, which is the root by default. Nothing has to
     exist, and nothing is created.
     """
-    roots = (workspace.readable_places, workspace.read_roots)
-    return _resolve(workspace, path, base, roots, "readable")
+    return _resolve(folders, path, base, folders.read_roots, "readable")
 
 
-def resolve_for_write(workspace: Workspace, path: str, *, base: str | None = None) -> Path:
+def resolve_for_write(folders: Folders, path: str, *, base: str | None = None) -> Path:
     """Return where `path` really leads; raises OutsideWorkspace when that may not be written."""
-    roots = (workspace.writable_places, workspace.write_roots)
-    return _resolve(workspace, path, base, roots, "writable")
+    return _resolve(folders, path, base, folders.write_roots, "writable")
+
+
+def with_temporary(folders: Folders, roots: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders that may be used: some of the read-set or write-set, and `/tmp`."""
+    return (*roots, folders.temporary) if folders.temporary else roots
+
+
+def shown(folders: Folders, path: str | PurePath) -> str:
+    """Return what a real path is called: `/tmp` is the session's own folder in the sandbox."""
+    if not folders.temporary or not is_within(path, folders.temporary):
+        return str(path)
+    return str(PurePath(TEMPORARY[0], PurePath(path).relative_to(folders.temporary)))
 
 
 def root_of(roots: Sequence[str], resolved: PurePath) -> str | None:
@@ -78,51 +88,45 @@ def with_home(path: str) -> Path:
         return Path(path)
 
 
-def relative_name(workspace: Workspace, path: str | PurePath) -> str:
+def relative_name(folders: Folders, path: str | PurePath) -> str:
     """Return how to call a resolved path: relative to the root when it is in there."""
     pure = PurePath(path)
-    if not is_within(pure, workspace.root):
-        return workspace.shown(pure)
-    return PurePath(os.path.relpath(pure, workspace.root)).as_posix()
+    if not is_within(pure, folders.root):
+        return shown(folders, pure)
+    return PurePath(os.path.relpath(pure, folders.root)).as_posix()
 
 
 def _resolve(
-    workspace: Workspace,
-    path: str,
-    base: str | None,
-    roots: tuple[Sequence[str], Sequence[str]],
-    kind: str,
+    folders: Folders, path: str, base: str | None, roots: tuple[str, ...], kind: str
 ) -> Path:
-    """`roots` are the places where it may lead, and those of them that have a name for people."""
-    places, named = roots
     if not path.strip():
         raise ToolError("the path is empty.")
     if "\0" in path:
         raise ToolError("the path holds a NUL character.")
     if os.name == "nt" and (refusal := windows_names.refusal(path)):
         raise ToolError(f"path {path!r} {refusal}")
-    joined = Path(base or workspace.root) / with_home(path)
-    resolved = _real_path(_as_commands_see(workspace, joined), path)
-    if root_of(places, resolved) is None:
-        more = f" and {len(named) - _SHOWN_ROOTS} more" if len(named) > _SHOWN_ROOTS else ""
-        shown = (", ".join(named[:_SHOWN_ROOTS]) or "none") + more
+    joined = Path(base or folders.root) / with_home(path)
+    resolved = _real_path(_as_commands_see(folders, joined), path)
+    if root_of(with_temporary(folders, roots), resolved) is None:
+        more = f" and {len(roots) - _SHOWN_ROOTS} more" if len(roots) > _SHOWN_ROOTS else ""
+        named = (", ".join(roots[:_SHOWN_ROOTS]) or "none") + more
         raise OutsideWorkspace(
-            f"Error: path '{path}' is outside the workspace ({kind} roots: {shown})"
+            f"Error: path '{path}' is outside the workspace ({kind} roots: {named})"
         )
     return resolved
 
 
-def _as_commands_see(workspace: Workspace, path: Path) -> Path:
+def _as_commands_see(folders: Folders, path: Path) -> Path:
     """Return where a path leads in the sandbox: `/tmp` is the session's own folder there.
 
     A folder of the workspace that lies in `/tmp` is itself there too.
     """
-    if not isinstance(workspace, CallWorkspace):
+    if not folders.temporary:
         return path
     plain = PurePath(os.path.normpath(path))
     for name in TEMPORARY:
-        if is_within(plain, name) and root_of(workspace.read_roots, plain) is None:
-            return Path(workspace.temporary, plain.relative_to(name))
+        if is_within(plain, name) and root_of(folders.read_roots, plain) is None:
+            return Path(folders.temporary, plain.relative_to(name))
     return path
 
 

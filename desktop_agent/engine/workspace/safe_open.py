@@ -18,10 +18,15 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import Folders
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace import safe_open_windows
-from desktop_agent.engine.workspace.containment import OutsideWorkspace, root_of
+from desktop_agent.engine.workspace.containment import (
+    OutsideWorkspace,
+    root_of,
+    shown,
+    with_temporary,
+)
 
 _SYS_OPENAT2 = 437
 _RESOLVE_NO_MAGICLINKS = 0x02
@@ -43,13 +48,13 @@ class _OpenHow(ctypes.Structure):
     )
 
 
-def open_read(workspace: Workspace, resolved: Path) -> BinaryIO:
+def open_read(folders: Folders, resolved: Path) -> BinaryIO:
     """Open a regular file for reading; raises ToolError for anything else, and never waits."""
     if _IS_WINDOWS:
-        return safe_open_windows.open_read(workspace, resolved)
+        return safe_open_windows.open_read(folders, resolved)
     with (
-        _words_for(workspace.shown(resolved)),
-        _root_open(workspace.readable_places, resolved) as (root, relative),
+        _words_for(shown(folders, resolved)),
+        _root_open(with_temporary(folders, folders.read_roots), resolved) as (root, relative),
     ):
         descriptor = open_beneath(root, relative, os.O_RDONLY | _READ)
         try:
@@ -61,11 +66,11 @@ def open_read(workspace: Workspace, resolved: Path) -> BinaryIO:
 
 
 @contextlib.contextmanager
-def open_folder(workspace: Workspace, resolved: Path) -> Generator[int, None, None]:
+def open_folder(folders: Folders, resolved: Path) -> Generator[int, None, None]:
     """Hold a folder open (POSIX): its descriptor stays the same folder whatever is renamed."""
     with (
-        _words_for(workspace.shown(resolved)),
-        _root_open(workspace.readable_places, resolved) as (root, relative),
+        _words_for(shown(folders, resolved)),
+        _root_open(with_temporary(folders, folders.read_roots), resolved) as (root, relative),
     ):
         descriptor = open_beneath(root, relative, os.O_RDONLY | _DIRECTORY)
     try:
@@ -75,7 +80,7 @@ def open_folder(workspace: Workspace, resolved: Path) -> Generator[int, None, No
 
 
 def write_atomic(
-    workspace: Workspace, resolved: Path, content: bytes, *, expected: str | None = None
+    folders: Folders, resolved: Path, content: bytes, *, expected: str | None = None
 ) -> None:
     """Put `content` at the resolved path by a rename, keeping the mode of what was there.
 
@@ -83,11 +88,11 @@ def write_atomic(
     digest the file must still have (empty: there must be no file), else ToolError.
     """
     if _IS_WINDOWS:
-        safe_open_windows.write_atomic(workspace, resolved, content, expected=expected)
+        safe_open_windows.write_atomic(folders, resolved, content, expected=expected)
         return
     with (
-        _words_for(workspace.shown(resolved)),
-        _root_open(workspace.writable_places, resolved) as (root, relative),
+        _words_for(shown(folders, resolved)),
+        _root_open(with_temporary(folders, folders.write_roots), resolved) as (root, relative),
     ):
         if relative == ".":
             raise ToolError(f"'{resolved}' is a folder.")

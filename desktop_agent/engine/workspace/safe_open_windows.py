@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import Folders
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace.containment import OutsideWorkspace, root_of
 
 
-def open_read(workspace: Workspace, resolved: Path) -> BinaryIO:
+def open_read(folders: Folders, resolved: Path) -> BinaryIO:
     """Open a regular file for reading and check the opened handle."""
     try:
         file = resolved.open("rb")
@@ -25,7 +25,7 @@ def open_read(workspace: Workspace, resolved: Path) -> BinaryIO:
     try:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ToolError(f"'{resolved}' is not a regular file.")
-        _require_within(workspace.read_roots, _final_path(file.fileno()))
+        _require_within(folders.read_roots, _final_path(file.fileno()))
     except BaseException:
         file.close()
         raise
@@ -33,25 +33,25 @@ def open_read(workspace: Workspace, resolved: Path) -> BinaryIO:
 
 
 def write_atomic(
-    workspace: Workspace, resolved: Path, content: bytes, *, expected: str | None = None
+    folders: Folders, resolved: Path, content: bytes, *, expected: str | None = None
 ) -> None:
     """Write a temporary file beside the target, check where it landed, rename it over."""
-    if root_of(workspace.write_roots, resolved) is None:
+    if root_of(folders.write_roots, resolved) is None:
         raise OutsideWorkspace(f"Error: path '{resolved}' is outside the workspace")
     try:
         resolved.parent.mkdir(parents=True, exist_ok=True)
         if expected is not None and _digest_of(resolved) != expected:
             raise ToolError(f"'{resolved}' changed in the meantime, so nothing was written.")
-        _replace(workspace, resolved, content)
+        _replace(folders, resolved, content)
     except OSError as error:
         raise ToolError(f"'{resolved}': {error.strerror}.") from None
 
 
-def _replace(workspace: Workspace, resolved: Path, content: bytes) -> None:
+def _replace(folders: Folders, resolved: Path, content: bytes) -> None:
     temporary = resolved.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
-            _require_within(workspace.write_roots, _final_path(file.fileno()))
+            _require_within(folders.write_roots, _final_path(file.fileno()))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -27,9 +27,9 @@ from desktop_agent.gui.notes.strip import NoteList
 from desktop_agent.gui.state.agent_notes import AgentNotes
 
 # The buttons of the card, each the same command as in the row and in its menu.
-_BUTTONS = ("answer", "probe", "pause", "step", "stop", "finish")
+_BUTTONS = ("probe", "aside", "pause", "step", "stop", "budget", "finish")
 # These are less often wanted: without a title, but with a name.
-_ICON_BUTTONS = ("aside", "budget", "copy", "undo", "open")
+_ICON_BUTTONS = ("copy", "undo", "open")
 _HELD_COMMANDS = ("more", "finish", "stop")
 
 
@@ -37,7 +37,7 @@ class AgentCard(QFrame):
     """What is done with a note is a signal of `notes`.
 
     Signals:
-        sent(agent_id, mode, text): mode is `steer`, `answer` or `aside`
+        sent(agent_id, mode, text): mode is `steer` or `aside`
         command_requested(agent_id, command): one of `actions.ICONS`, or `more` (budget), or
             `stop_all` (the user confirmed it)
         probe_closed(agent_id): the quoted answer is to go
@@ -88,6 +88,11 @@ class AgentCard(QFrame):
         self._show_buttons(agent)
         self._show_notes(agent, notes)
 
+    def button(self, command: str) -> QWidget:
+        """Return the button of a command, for what opens at it; the card where that is hidden."""
+        button = self._buttons[command]
+        return button if button.isVisible() else self
+
     def ask_stop(self) -> bool:
         """Ask once before others are stopped as well; tell whether that was asked just now."""
         if self._agent is None or self._agent.children == 0 or self._doubt:
@@ -123,8 +128,7 @@ class AgentCard(QFrame):
         self.asked.setVisible(question is not None)
         if question is not None:
             text = self.tr("It asks: {question}").format(question=plain_words(question.text))
-            options = [("questionOption", plain_words(option)) for option in question.options]
-            self.asked.show_choices(text, *options)
+            self.asked.show_choices(text, ("steer-answer", self.tr("Answer…")))
 
     def _show_budget(self, agent: AgentRow) -> None:
         self.held.setVisible(agent.state == "held")
@@ -156,10 +160,11 @@ class AgentCard(QFrame):
     def _show_buttons(self, agent: AgentRow) -> None:
         is_ended = agent.info.is_ended
         for command, button in self._buttons.items():
-            title = self.tr("Step") if command == "step" else self._actions.title(agent, command)
+            title = self._actions.title(agent, command)
             if isinstance(button, GhostButton):
-                button.set_text(title)
-            else:
+                short = {"step": self.tr("Step"), "aside": self.tr("Ask…")}
+                button.set_text(short.get(command, title))
+            if command != "step":
                 button.setAccessibleName(title)
             button.setEnabled(self._actions.can_do(agent, command))
             button.setToolTip(self._actions.tip(agent, command))
@@ -178,9 +183,8 @@ class AgentCard(QFrame):
         if self._agent is not None:
             self.command_requested.emit(self._agent.key, command)
 
-    def _on_option(self, number: int) -> None:
-        if self._question is not None:
-            self._on_sent("answer", self._question.options[number])
+    def _on_answer(self, _: int) -> None:
+        self._command("answer")
 
     def _on_held(self, number: int) -> None:
         self._command(_HELD_COMMANDS[number])
@@ -203,7 +207,7 @@ class AgentCard(QFrame):
             label.setWordWrap(True)
             label.hide()
         self.asked = ChoiceBlock(theme, "steerQuestion", "message-circle-question-mark", self)
-        self.asked.chosen.connect(self._on_option)
+        self.asked.chosen.connect(self._on_answer)
         self.held = ChoiceBlock(theme, "steerBudget", "gauge", self)
         self.held.chosen.connect(self._on_held)
         self.doubt = ChoiceBlock(theme, "steerStop", "circle-stop", self)

@@ -1,4 +1,4 @@
-"""The field under a subagent: steer it, answer it, or ask it something aside."""
+"""The field under a subagent: steer it, or ask it something aside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, named, row
 
 _LONGEST = 1_000_000
 
-SteerMode = Literal["steer", "answer", "aside"]
+SteerMode = Literal["steer", "aside"]
 
 
 class SteerInput(QWidget):
@@ -122,11 +122,6 @@ class SteerInput(QWidget):
                 self.tr("Steer {name}…"),
                 self.tr("Send"),
                 self.tr("It reads this before its next step (Enter)"),
-            ),
-            "answer": (
-                self.tr("Answer {name}…"),
-                self.tr("Answer"),
-                self.tr("Answers its question (Enter). Esc goes back"),
             ),
             "aside": (
                 self.tr("Ask {name} without interrupting…"),

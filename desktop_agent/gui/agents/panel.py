@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.gui.agents.card import AgentCard
-from desktop_agent.gui.agents.note_input import SteerMode
 from desktop_agent.gui.agents.requests_panel import RequestsPanel
 from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.agents.tree import AgentTree
@@ -29,6 +28,8 @@ _PALETTE_COMMANDS = ("open", "steer", "pause", "step", "stop")
 _MOST_IN_PALETTE = 6
 _TOP = 10
 _ASKS_SHARE = 0.4
+# The card of a subagent at work is about so many rows high.
+_CARD_ROWS = 3.6
 
 
 # So many may be on their way to the disk at once.
@@ -75,8 +76,8 @@ class AgentPanel(QWidget):
         self._state = SessionState()
         # What was asked without interrupting, and what a probe said: (question, answer).
         self._probes: dict[str, tuple[str, str]] = {}
-        # What was typed and sent last, by the id of the note or the question.
-        self._typed: dict[str, tuple[str, SteerMode, str]] = {}
+        # What was typed and sent last, by the id of the note.
+        self._typed: dict[str, tuple[str, str]] = {}
         self.setObjectName("agentPanel")
         self.setAccessibleName(self.tr("Subagents"))
         self.asks = RequestsPanel(theme, self)
@@ -90,10 +91,10 @@ class AgentPanel(QWidget):
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
         self._state = state
-        if changed & (Facet.SESSION | Facet.AGENTS | Facet.REQUESTS):
+        if changed & (Facet.SESSION | Facet.SHOWN | Facet.AGENTS | Facet.REQUESTS):
             self.asks.show_state(state)
         if changed & Facet.SESSION:
-            self.tree.filter.clear()
+            self.tree.close_up()
         if changed & (Facet.AGENTS | Facet.BUDGETS):
             self.tree.set_agents(state.agents, state.held)
         if changed & Facet.SESSION:
@@ -119,23 +120,17 @@ class AgentPanel(QWidget):
         return (self._area, self.asks)
 
     def wanted_height(self) -> int:
-        """Return the height in which nothing has to be scrolled."""
-        layout = self._column
-        width = self._area.viewport().width()
-        high = layout.totalHeightForWidth(width) if layout.hasHeightForWidth() else 0
-        high = max(high, layout.totalSizeHint().height())
-        return high + (self.asks.sizeHint().height() if self.asks.count else 0)
+        """Return the height in which tree and card stand whole, whoever is selected, if anybody.
 
-    def least_height(self) -> int:
-        """Return the height in which the card is whole, though the rest is scrolled."""
-        high = self._content.heightForWidth(self._area.viewport().width())
-        if not self.asks.count:
-            return high
-        return min(high + self.asks.sizeHint().height(), round(high / (1 - _ASKS_SHARE)))
+        What waits for the user takes from this, so that nothing above moves as it comes and goes.
+        """
+        card = round(_CARD_ROWS * self._theme.size("row2"))
+        return self._column.contentsMargins().top() + self.tree.sizeHint().height() + card
 
     def set_alone(self, is_alone: bool) -> None:
         """Begin where the window's header does, with nothing above."""
-        self._column.setContentsMargins(0, _TOP if is_alone else 0, 0, 0)
+        top = _TOP if is_alone else self._theme.space("s")
+        self._column.setContentsMargins(0, top, 0, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave most of the height to the tree and the card."""
@@ -187,10 +182,9 @@ class AgentPanel(QWidget):
         match command:
             case "steer" | "aside":
                 self.strip.input.begin(command)
-            case "answer" if self._state.question_of(one.key) is not None:
-                self.strip.input.begin("answer")
             case "answer":
-                self.opened.emit(one.key)  # its card is in the transcript
+                self.answer(one.key)
+                return
             case "probe":
                 self._probes[one.key] = ("", "")
                 self.probe_requested.emit(one.key)
@@ -202,36 +196,41 @@ class AgentPanel(QWidget):
                 pass
         self._area.ensureWidgetVisible(self.strip, 0, 0)
 
+    def answer(self, agent_id: str) -> None:
+        """Go to the one place where what an agent asks is answered."""
+        question = self._state.question_of(agent_id)
+        if question is None or agent_id == self._state.shown:  # on its card in the transcript
+            self.asks.ask_chosen.emit(agent_id, question.id if question is not None else "")
+        else:
+            self.asks.focus_ask(question.id)
+
     def _select(self, agent_id: str) -> None:
         self.tree.select(agent_id)
         self.show_card()
 
     def _on_sent(self, agent_id: str, mode: str, text: str) -> None:
-        question = self._state.question_of(agent_id)
         if mode == "steer":
             self._steer(agent_id, text, is_typed=True)
-        elif mode == "aside":
+        else:
             self._probes[agent_id] = (text, "")
             self.aside_requested.emit(agent_id, text)
             self.show_card()
-        elif question is not None:
-            self._remember(question.id, agent_id, "answer", text)
-            self.answered.emit(question.id, text)
 
     def give_back(self, about: str) -> None:
         """Put back into its field what was sent under this id and was refused."""
         if typed := self._typed.pop(about, None):
-            self.strip.input.give_back(*typed)
+            agent_id, text = typed
+            self.strip.input.give_back(agent_id, "steer", text)
 
-    def _remember(self, sent_as: str, agent_id: str, mode: SteerMode, text: str) -> None:
-        self._typed[sent_as] = (agent_id, mode, text)
+    def _remember(self, sent_as: str, agent_id: str, text: str) -> None:
+        self._typed[sent_as] = (agent_id, text)
         while len(self._typed) > _MOST_TYPED:
             del self._typed[next(iter(self._typed))]
 
     def _steer(self, agent_id: str, text: str, *, is_typed: bool = False) -> None:
         note = Note(new_note_id(), text, kind="steer", delivery="step", created_at=time.time())
         if is_typed:
-            self._remember(note.id, agent_id, "steer", text)
+            self._remember(note.id, agent_id, text)
         self.steered.emit(agent_id, note)
 
     def _on_quick(self, agent_id: str, text: str) -> None:

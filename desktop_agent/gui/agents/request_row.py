@@ -37,7 +37,9 @@ _OPTIONS, _OPTION = 4, 30
 
 
 class RequestRow(QFrame):
-    """One request or question that waits.
+    """One request or question that waits, with what answers it.
+
+    Where its card is in sight, that is where it is answered, and the row only points to it.
 
     Signals:
         chosen: a click or Enter, to go to its card
@@ -79,6 +81,16 @@ class RequestRow(QFrame):
         self.setAccessibleDescription(effect)
         self._build()
 
+    def set_pointer(self, *, is_pointer: bool) -> None:
+        """Leave the answer to the card, or offer it here."""
+        self._acts.setVisible(not is_pointer)
+        self._arrow.setVisible(is_pointer)
+
+    def focus_answer(self) -> None:
+        """Give the focus to the field of an answer; a request gets it as a whole."""
+        field = self._acts.findChild(QLineEdit, "askField")
+        (field or self).setFocus(Qt.FocusReason.ShortcutFocusReason)
+
     def show_ask(self, who: str) -> None:
         asked = self.ask.asked
         seconds = max(0, int(time.time() - asked.created_at))
@@ -110,11 +122,14 @@ class RequestRow(QFrame):
 
     def _build(self) -> None:
         theme = self._theme
-        head = row(self.mark, self._icon, self._who, self._age, spacing=6, stretch=2)
-        parts = (head, self._what, self._effect)
+        self._arrow = IconLabel(theme, "arrow-right", "muted", 14, self)
+        self._arrow.hide()
+        head = row(self.mark, self._icon, self._who, self._age, self._arrow, spacing=6, stretch=2)
+        self._acts = QWidget(self)
+        parts = (head, self._what, self._effect, self._acts)
         edges = (10, theme.space("s"), 10, theme.space("s"))
-        lines = column(*parts, spacing=theme.space("xs"), edges=edges)
-        self.setLayout(lines)
+        self.setLayout(column(*parts, spacing=theme.space("xs"), edges=edges))
+        lines = column(spacing=theme.space("xs"), within=self._acts)
         if isinstance(self.ask.asked, Question) and self.ask.asked.form is not None:
             show = PrimaryButton(theme, self.tr("Show"), parent=self, name="askShow")
             decline = TextButton(theme, self.tr("Decline"), parent=self, name="askDecline")

@@ -78,6 +78,8 @@ class RequestsPanel(QWidget):
             self._show_rows()
             if before != len(waiting):
                 self.count_changed.emit(len(waiting))
+        for view in self._views.values():
+            view.set_pointer(is_pointer=view.ask.agent_id == state.shown)
         self._show_ages()
         self.setVisible(bool(waiting))
 
@@ -88,6 +90,14 @@ class RequestsPanel(QWidget):
 
     def set_room(self, high: int) -> None:
         self._area.set_highest(max(_LEAST_HEIGHT, min(high, _MAX_HEIGHT)))
+
+    def focus_ask(self, key: str) -> bool:
+        """Give one of them the focus, to be answered; tell whether it is there."""
+        view = self._views.get(key)
+        if view is not None:
+            view.focus_answer()
+            self._area.ensureWidgetVisible(view)
+        return view is not None
 
     def focus_oldest(self) -> bool:
         """Give the oldest the focus; tell whether there is one."""

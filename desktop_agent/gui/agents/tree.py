@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.ids import AgentId
+from desktop_agent.gui.agents.finished_line import FinishedLine, finished
 from desktop_agent.gui.agents.rows import (
     AgentRow,
     AgentRowBuilder,
@@ -53,8 +54,9 @@ class AgentTree(QWidget):
         self._theme = theme
         self._agents: Sequence[AgentInfo] = ()
         self._held: frozenset[AgentId] = frozenset()
-        # Every row, those too that the filter hides.
+        # Every row, those too that the filter hides or that are folded.
         self.rows: tuple[AgentRow, ...] = ()
+        self._folded: frozenset[AgentId] = frozenset()
         self._is_reshaped = True
         self._height = 0
         self._is_showing = False
@@ -117,7 +119,9 @@ class AgentTree(QWidget):
         """Mark an agent and bring it into view; an unknown one unmarks all."""
         index = self.model.index_of(AgentId(agent_id))
         if not index.isValid() and self.row(agent_id) is not None:
+            self._marked = AgentId(agent_id)  # which is not folded
             self.filter.clear()
+            self._show_rows()
             index = self.model.index_of(AgentId(agent_id))
         self.view.setCurrentIndex(index)
         if index.isValid():
@@ -127,7 +131,8 @@ class AgentTree(QWidget):
 
     def _show_rows(self) -> None:
         text = self.filter.text().strip()
-        shown = matching(self.rows, text) if text and not self.filter.isHidden() else self.rows
+        has_filter = bool(text) and not self.filter.isHidden()
+        shown = matching(self.rows, text) if has_filter else self._unfolded()
         self._is_showing = True
         self.model.set_rows(shown)
         self._keep_marked()
@@ -138,6 +143,26 @@ class AgentTree(QWidget):
         self.view.actions_of_row.set_row(self.current)
         if self._is_reshaped:
             self._fit()
+
+    def _unfolded(self) -> tuple[AgentRow, ...]:
+        """Return the rows without those that are folded; none goes from under the mouse."""
+        over = finished(self.rows, self._marked)
+        self._folded = over & self._folded if self.view.underMouse() else over
+        self.finished.show_rows([one for one in self.rows if one.key in self._folded])
+        if not self._folded or self.finished.is_open:
+            return self.rows
+        return tuple([one for one in self.rows if one.key not in self._folded])
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Fold what was kept in place for the mouse."""
+        super().leaveEvent(event)
+        if self._folded != finished(self.rows, self._marked):
+            self.flush()
+
+    def close_up(self) -> None:
+        """Show another session as it is shown at first."""
+        self.filter.clear()
+        self.finished.close_up()
 
     def _show_newest(self) -> None:
         """Bring who started last into view once it has its place, unless the mouse is there."""
@@ -226,6 +251,8 @@ class AgentTree(QWidget):
             signal.connect(self._fit)
         self.filter.textChanged.connect(self.flush)
         self.filter.left.connect(self.view.setFocus)
+        self.finished = FinishedLine(theme, self)
+        self.finished.toggled.connect(self.flush)
         self._lay_out(title)
 
     def _lay_out(self, title: TextLabel) -> None:
@@ -234,7 +261,7 @@ class AgentTree(QWidget):
         header = row(title, theme.space("s"), None, self.summary, spacing=0)
         header.setContentsMargins(edge, theme.space("xs"), edge, theme.space("xs"))
         found = row(theme.space("m"), self.filter, theme.space("m"), spacing=0)
-        parts = (header, found, self._none, self.view)
+        parts = (header, found, self._none, self.view, self.finished)
         self.setLayout(column(*parts, spacing=theme.space("xs"), stretch=3))
 
     # -- life ------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from desktop_agent.core.commands import (
     EngineSide,
     KeyStore,
     ModelCatalog,
+    SessionFiles,
     SettingsStore,
     SkillLibrary,
     UpdateCheck,
@@ -29,6 +30,8 @@ class Backend(Protocol):
     def keys(self) -> KeyStore: ...
     @property
     def catalog(self) -> ModelCatalog: ...
+    @property
+    def files(self) -> SessionFiles: ...
     @property
     def updates(self) -> UpdateCheck: ...
     @property

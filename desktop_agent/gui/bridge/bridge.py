@@ -15,6 +15,7 @@ from desktop_agent.core.commands import (
     EngineQueries,
     KeyStore,
     ModelCatalog,
+    SessionFiles,
     SettingsStore,
     SkillLibrary,
     UpdateCheck,
@@ -59,6 +60,7 @@ class Bridge(QObject):
         self.skills = cast(SkillLibrary, Asked(self._ask, lambda backend: backend.skills))
         self.keys = cast(KeyStore, Asked(self._ask, lambda backend: backend.keys))
         self.catalog = cast(ModelCatalog, Asked(self._ask, lambda backend: backend.catalog))
+        self.files = cast(SessionFiles, Asked(self._ask, lambda backend: backend.files))
         self.updates = cast(UpdateCheck, Asked(self._ask, lambda backend: backend.updates))
 
     def start(self, compose: Compose) -> None:
@@ -153,8 +155,8 @@ class Asked:
 class Queries(QObject):
     """Runs queries on the window's loop and keeps them alive until they are answered.
 
-    `engine`, `changes`, `skills`, `keys`, `catalog` and `updates` are what can be awaited. `failed`
-    gives a sentence for the user.
+    `engine`, `changes`, `skills`, `keys`, `catalog`, `files` and `updates` are what can be awaited.
+    `failed` gives a sentence for the user.
     """
 
     failed = Signal(str)
@@ -166,6 +168,7 @@ class Queries(QObject):
         self.skills = bridge.skills
         self.keys = bridge.keys
         self.catalog = bridge.catalog
+        self.files = bridge.files
         self.updates = bridge.updates
         self._jobs: set[asyncio.Future[None]] = set()
 

@@ -95,9 +95,14 @@ def kind_text(kind: ChangeKind) -> str:
     }[kind]
 
 
-def icon_of(kind: ChangeKind) -> str:
-    """Return the icon of a file with this change."""
-    return _ICONS[kind][0]
+def icon_of(kind: ChangeKind, was: str = "") -> str:
+    """Return the icon of a file with this change, which `was` elsewhere if it was renamed."""
+    return "file-symlink" if was else _ICONS[kind][0]
+
+
+def renamed_text(was: str, path: str) -> str:
+    """Return both names of a renamed file."""
+    return f"{path_text(was)} → {path_text(path)}"
 
 
 class RowMaker:
@@ -223,9 +228,7 @@ def _made_by(row: ChangeRow, made: ChangeSet | None) -> ChangeRow:
 
 def _file_row(file: ChangedFile, whole: UndoScope, detail: str, is_since: bool) -> ChangeRow:
     scope = changed(whole, path=file.path, was=file.was)
-    title = path_text(file.path)
-    if file.was:
-        title = f"{path_text(file.was)} → {title}"
+    title = renamed_text(file.was, file.path) if file.was else path_text(file.path)
     mark, tone = "", "muted"
     if not file.is_held:
         mark, tone = translate("Changes", "can’t come back"), "err"
@@ -237,7 +240,7 @@ def _file_row(file: ChangedFile, whole: UndoScope, detail: str, is_since: bool) 
         scope,
         file.path,
         file.kind,
-        "file-symlink" if file.was else icon_of(file.kind),
+        icon_of(file.kind, file.was),
         max(0, file.added),
         max(0, file.removed),
         detail,

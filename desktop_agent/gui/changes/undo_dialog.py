@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from desktop_agent.core.changes import Choice, PlannedFile, Prospect, UndoPlan
-from desktop_agent.gui.changes.rows import icon_of
+from desktop_agent.gui.changes.rows import icon_of, renamed_text
 from desktop_agent.gui.kit.fitted_area import fit_dialog, plain_area
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
@@ -150,8 +150,12 @@ class UndoDialog(QDialog):
                 "deleted": self.tr("is removed: it is new"),
             }[file.kind]
         path = path_text(file.path)
+        icon = icon_of(file.kind, file.was)
+        if file.was:
+            old, new = self.tr("gets its old name back"), self.tr("gets its new name back")
+            path, words = renamed_text(file.was, file.path), new if self._is_redo else old
         tip = f"{path}\n{words}"
-        return PickRow(file.path, path, icon=icon_of(file.kind), tag=words[:_MOST_SAID], tip=tip)
+        return PickRow(file.path, path, icon=icon, tag=words[:_MOST_SAID], tip=tip)
 
     def _ask(self, files: tuple[PlannedFile, ...], path: str, since: str) -> None:
         titles = {

@@ -25,7 +25,9 @@ from PySide6.QtGui import QImage, QImageReader
 from desktop_agent.core.mcp import McpAnswer
 from desktop_agent.core.messages import ImagePart, TextPart
 from desktop_agent.core.parts.origins import AttachedFile, ServerResource
+from desktop_agent.core.parts.pictures import picture_type
 from desktop_agent.gui.composer.server_offers import ServerSource
+from desktop_agent.gui.kit.pictures import MOST_PIXELS
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.text import size_text
 
@@ -34,17 +36,10 @@ translate = QCoreApplication.translate
 MAX_ATTACHMENTS = 20
 MAX_TEXT_BYTES = 256 * 1024
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
-MAX_IMAGE_PIXELS = 60_000_000
 # Providers refuse pictures over 5 MB in base64, and shrink what is wider than this anyway.
 _SENT_IMAGE_BYTES = 3_700_000
 _SENT_IMAGE_EDGE = 2048
 
-_SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 _CONVERTED = (b"BM", b"II*\x00", b"MM\x00*")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -188,13 +183,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _is_image(head: bytes) -> bool:
-    return bool(_media_type(head)) or head.startswith(_CONVERTED)
-
-
-def _media_type(head: bytes) -> str:
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for start, kind in _SIGNATURES if head.startswith(start)), "")
+    return bool(picture_type(head)) or head.startswith(_CONVERTED)
 
 
 def _image_part(content: bytes, name: str) -> ImagePart:
@@ -205,9 +194,9 @@ def _image_part(content: bytes, name: str) -> ImagePart:
     size = reader.size()
     if not size.isValid():
         raise _damaged()
-    if size.width() * size.height() > MAX_IMAGE_PIXELS:
+    if size.width() * size.height() > MOST_PIXELS:
         raise _too_large(size)
-    media_type = _media_type(content[:16])
+    media_type = picture_type(content[:16])
     is_small = max(size.width(), size.height()) <= _SENT_IMAGE_EDGE
     if media_type and is_small and len(content) <= _SENT_IMAGE_BYTES:
         return ImagePart(media_type, content, name)

@@ -112,6 +112,12 @@ class ComposerBar(QWidget):
         self._placed: tuple[QWidget, ...] = leading + trailing
         self.cost.setContentsMargins(0, 0, 8, 0)
         self.setLayout(row(*leading, None, *trailing, spacing=_GAP))
+        # As high as its highest button, though another takes that one's place while work goes on.
+        self._theme.changed.connect(self._keep_height)
+        self._keep_height()
+
+    def _keep_height(self) -> None:
+        self.setMinimumHeight(self.send.sizeHint().expandedTo(self.send.minimumSize()).height())
 
     def show_state(self, state: SendState) -> None:
         """Show the one way to send or stop that fits."""

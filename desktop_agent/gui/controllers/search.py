@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from desktop_agent.core.commands import EventPage
+from desktop_agent.core.events import CommandRefused, Event
 from desktop_agent.core.sessions import SearchFound, SearchHit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.state.session_state import AgentPage
@@ -10,6 +11,7 @@ from desktop_agent.gui.state.session_state import AgentPage
 # Events that are loaded at once on the way back to a message, more with each time.
 _FIRST_LOAD = 400
 _LARGEST_LOAD = 6400
+_SWITCH = "switch_branch"
 
 
 class SearchController(Controller):
@@ -18,11 +20,14 @@ class SearchController(Controller):
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
         self._sought: SearchHit | None = None
+        # Whether the branch is shown on which it was said.
+        self._is_on_branch = False
         self._load = _FIRST_LOAD
         sessions = self._frame.sidebar.sessions
         sessions.searched.connect(self._search)
         sessions.hit_chosen.connect(self.show_hit)
         self._session.agent_shown.connect(self._on_agent_shown)
+        self._session.followed.connect(self._on_followed)
 
     def _search(self, text: str) -> None:
         matched = self._frame.sidebar.sessions.set_matches
@@ -34,7 +39,7 @@ class SearchController(Controller):
 
     def show_hit(self, hit: SearchHit) -> None:
         """Open the session of a message, and scroll to it."""
-        self._sought, self._load = hit, _FIRST_LOAD
+        self._sought, self._load, self._is_on_branch = hit, _FIRST_LOAD, False
         self._frame.close_drawer()
         if self._session.current != hit.session_id:
             self._session.show_session(hit.session_id)
@@ -54,10 +59,33 @@ class SearchController(Controller):
         else:
             self._seek()
 
+    def _on_followed(self, events: tuple[Event, ...], _: object) -> None:
+        """Give up when the branch can't be shown now; why is said by a notice."""
+        if any(isinstance(one, CommandRefused) and one.command == _SWITCH for one in events):
+            self._sought = None
+
+    def _find_branch(self, hit: SearchHit) -> None:
+        """Show the branch on which a message was said; subagents' transcripts have none."""
+
+        def take(head: int | None) -> None:
+            if self._sought is not hit:
+                return
+            self._is_on_branch = True
+            if head is None:
+                self._seek()
+            else:
+                # Its transcript comes, as any agent's that is shown anew.
+                self._engine.switch_branch(hit.session_id, head)
+
+        self._queries.ask(take, self._queries.engine.branch_with(hit.session_id, hit.seq))
+
     def _seek(self) -> None:
-        """Show the message, once all from it on is loaded."""
+        """Show the message, once its branch is shown and all from it on is loaded."""
         hit = self._sought
         if hit is None:
+            return
+        if not self._is_on_branch and hit.agent_id == self._known.main_agent:
+            self._find_branch(hit)
             return
         first = self._pages.first_seq(hit.agent_id)
         if first <= max(1, hit.seq):
@@ -81,4 +109,4 @@ class SearchController(Controller):
         words = hit.line[slice(*hit.marks[0])] if hit.marks else ""
         self._pages.bring(hit.agent_id)
         if view is None or not view.show_message(hit.message_id, words):
-            self._frame.notices.hint(self.tr("That message is not on the branch that is shown."))
+            self._frame.notices.hint(self.tr("That message is not there any more."))

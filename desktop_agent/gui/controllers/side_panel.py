@@ -17,6 +17,7 @@ from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.kit.preload import Preload
 from desktop_agent.gui.kit.text import plain, with_plural
+from desktop_agent.gui.state.background_jobs import BackgroundJob
 from desktop_agent.gui.state.session_state import EVERYTHING, Facet
 
 if TYPE_CHECKING:
@@ -46,9 +47,11 @@ class SidePanelController(Controller):
 
     Signals:
         undo_requested(agent_id): what a subagent did to files is to be taken back
+        job_requested(agent_id, job_id): the terminal of a command in the background
     """
 
     undo_requested = Signal(str)
+    job_requested = Signal(str, str)
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
@@ -97,6 +100,13 @@ class SidePanelController(Controller):
             self._show()
         if Facet.SHOWN in changed:
             self._show_agent()
+
+    def show_jobs(self, jobs: tuple[BackgroundJob, ...]) -> None:
+        """Show the commands of this session that run in the background."""
+        if jobs:
+            self._make()
+        if self._panel is not None:
+            self._panel.jobs.show_jobs(jobs)
 
     def _feed(self, panel: RightPanel, changed: Facet) -> None:
         panel.tasks.show_state(self._known, changed)
@@ -179,6 +189,7 @@ class SidePanelController(Controller):
         self._panel = panel = RightPanel(self._theme, self._frame, self._tasks, self._agents)
         self._frame.add_side(panel)
         panel.filled.connect(self._show)
+        panel.jobs.opened.connect(self.job_requested)
         panel.left.connect(self._frame.composer.focus_text)
         panel.tasks.edited.connect(self._edit_tasks)
         panel.tasks.tasks.jump_requested.connect(self._jump)
@@ -190,15 +201,15 @@ class SidePanelController(Controller):
         self._session.tell(self._engine.edit_tasks, edit)
 
     def _on_page_made(self, view: TranscriptView) -> None:
-        view.command_requested.connect(self._on_command)
+        view.command_requested.connect(partial(self._on_command, view))
 
-    def _on_command(self, agent_id: str, command: str, text: str) -> None:
+    def _on_command(self, view: TranscriptView, agent_id: str, command: str, text: str) -> None:
         engine, agent = self._engine, AgentId(agent_id)
         match command:
             case "answer":
-                question = self._known.question_of(agent_id)
-                if question is not None:
-                    engine.answer(question.id, text)
+                self._reveal()
+                if self._panel is not None:
+                    self._panel.agents.answer(agent_id)
             case "open":
                 self._session.show_agent(agent_id)
             case "more":
@@ -209,7 +220,7 @@ class SidePanelController(Controller):
                 is_stop = command == "stop_call"
                 self._session.tell(engine.stop_call if is_stop else engine.allow_outside, text)
             case "budget":
-                self.edit_budget(agent_id)
+                self.edit_budget(agent_id, _pressed(view, "budget-budget"))
             case "finish":
                 engine.finish(agent)
             case "stop":
@@ -234,6 +245,9 @@ class SidePanelController(Controller):
         name = self.tr("this session") if is_main else plain(info.name)
         self._budget.open_for(info.id, name, info.budget, anchor or self._frame.composer)
 
+    def _edit_budget_in_card(self, agents: AgentPanel, agent_id: str) -> None:
+        self.edit_budget(agent_id, agents.strip.button("budget"))
+
     def _connect_agents(self, agents: AgentPanel) -> None:
         engine = self._engine
         agents.opened.connect(self._session.show_agent)
@@ -253,7 +267,7 @@ class SidePanelController(Controller):
         agents.stopped.connect(engine.stop)
         agents.finish_requested.connect(engine.finish)
         agents.budget_extended.connect(engine.extend_budget)
-        agents.budget_requested.connect(partial(self.edit_budget, anchor=agents.strip))
+        agents.budget_requested.connect(partial(self._edit_budget_in_card, agents))
         agents.probe_requested.connect(self._probe)
         agents.aside_requested.connect(self._ask_aside)
         agents.result_requested.connect(self._copy_result)
@@ -346,3 +360,9 @@ class SidePanelController(Controller):
         page = self._pages.page(self._session.agent)
         if page is not None and call_id:
             page.show_call(call_id)
+
+
+def _pressed(view: QWidget, name: str) -> QWidget | None:
+    """Return the button of this name that was pressed just now, for what opens at it."""
+    shown = [one for one in view.findChildren(QWidget, name) if one.isVisible()]
+    return next((one for one in shown if one.underMouse() or one.hasFocus()), None)

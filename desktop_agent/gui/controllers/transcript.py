@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
-from desktop_agent.core.settings import LONGEST_INSTRUCTIONS
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.controllers.remember import RememberController
 from desktop_agent.gui.controllers.search import SearchController
-from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link, open_path
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.widgets import single_timer
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 _EARLIER = 200
 _LOOK_MS = 60
-_SHOWN_LINE = 200
 
 
 class TranscriptController(Controller):
@@ -30,6 +27,7 @@ class TranscriptController(Controller):
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts)
         SearchController(parts)
+        self._remember = RememberController(parts)
         # Cards come and go while the view scrolls; one look after it is enough.
         self._look = single_timer(self, _LOOK_MS, self._count_waiting)
         frame = self._frame
@@ -74,23 +72,9 @@ class TranscriptController(Controller):
         if name == "compact":
             self._session.tell(engine.compact, text)
         elif name == "remember":
-            self._remember(plain(text))
+            self._remember.add(plain(text))
         else:
             self._session.tell(engine.clear_context)
-
-    def _remember(self, line: str) -> None:
-        """Add a line to the user's instructions, and say where it stands."""
-        settings = self._session.settings
-        if not line:
-            words = self.tr("Write behind /remember what agents should keep in mind.")
-        elif len(settings.instructions) + len(line) >= LONGEST_INSTRUCTIONS:
-            words = self.tr("Your instructions are full. Shorten them in Settings, Behaviour.")
-        else:
-            lines = [*filter(None, (settings.instructions.rstrip(),)), f"- {line}"]
-            self._session.apply_settings(replace(settings, instructions="\n".join(lines)))
-            words = self.tr("Remembered: “{line}”. Change it in Settings, Behaviour.")
-            words = words.format(line=line[:_SHOWN_LINE])
-        self._frame.notices.put("remembered", Notice(words, "info"))
 
     def _complete_path(self, prefix: str) -> None:
         """Find the files for what stands behind an `@`."""

@@ -158,18 +158,23 @@ class TrustController(Controller):
             for one in self._skills
             if one.origin == "folder" and not one.problem and (shows_all or not one.is_trusted)
         ]
-        items += [
-            ProvidedItem(
-                one.path,
-                Path(one.path).name,
-                one.path if "/" in one.path else self.tr("Instructions for every session here"),
-                "user" if "/" in one.path else "file-text",
-                is_changed=one.path in changed and self.trust.is_trusted,
-            )
-            for one in files
-            if shows_all or one.path in changed
-        ]
+        for one in files:
+            if shows_all or one.path in changed:
+                words, icon = self._described(one.path)
+                is_changed = one.path in changed and self.trust.is_trusted
+                name = Path(one.path).name
+                items.append(ProvidedItem(one.path, name, words, icon, is_changed=is_changed))
         return items
+
+    def _described(self, path: str) -> tuple[str, str]:
+        """Return what is said of a file that is no skill, and its icon."""
+        if "/" not in path:
+            return self.tr("Instructions for every session here"), "file-text"
+        folder, name = path.rsplit("/", 1)
+        if name in {"AGENTS.md", "CLAUDE.md"}:
+            words = self.tr("Instructions for work in {folder}")
+            return words.format(folder=with_marks(folder)), "file-text"
+        return path, "user"
 
     def _show_file(self, directory: str, path: str) -> None:
         def show(text: str) -> None:

@@ -23,6 +23,9 @@ from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column, named
 
+_PLACING = frozenset(
+    {QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.LayoutRequest}
+)
 _COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 
 
@@ -71,9 +74,12 @@ class WindowFrame(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         self._bars: list[QWidget] = [self.find_bar, self.notices]
-        for part in (self.header, *self._bars):
+        for part in (self.header, self.find_bar):
             column.addWidget(part)
         column.addWidget(self.stack, 1)
+        # A notice lies over the page: nothing moves as it comes and goes.
+        for part in (self.stack, self.notices):
+            part.installEventFilter(self)
         column.addWidget(self._bottom)
         self.header.sidebar_button.clicked.connect(self.toggle_sidebar)
         self.header.side_button.clicked.connect(self.toggle_side)
@@ -147,6 +153,7 @@ class WindowFrame(QWidget):
         self._is_full = is_full
         if is_full:
             self.find_bar.hide()
+        self._place_notices()
         self.header.setVisible(not is_full)
         self.set_conversing(self.is_conversing)
         self._place()
@@ -163,13 +170,26 @@ class WindowFrame(QWidget):
         self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Close the drawer on a press beside it; installed only while it is open."""
+        """Keep the notice in its place, and close the drawer on a press beside it.
+
+        Of the whole app's events this hears only while a drawer is open.
+        """
+        if watched in (self.stack, self.notices) and event.type() in _PLACING:
+            self._place_notices()
         if event.type() == QEvent.Type.MouseButtonPress:
             is_beside = isinstance(watched, QWidget) and self.center.isAncestorOf(watched)
             buttons = (self.header.sidebar_button, self.header.side_button)
             if is_beside and not any(button.underMouse() for button in buttons):
                 self.close_drawer()
         return False
+
+    def _place_notices(self) -> None:
+        """Lay the notice over the top of the conversation, or the foot of another page."""
+        box, notices = self.stack.geometry(), self.notices
+        high = max(notices.heightForWidth(box.width()), notices.minimumSizeHint().height())
+        top = box.bottom() + 1 - high if self._is_full else box.top()
+        notices.setGeometry(box.left(), top, box.width(), high)
+        notices.raise_()
 
     def _place(self) -> None:
         width = self.sidebar.width()

@@ -1,23 +1,13 @@
-"""Bars in place of dialogs: what went wrong, what is tried again, what waits for the user."""
+"""Bars in place of dialogs: what went wrong, and what waits for the user."""
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from desktop_agent.core.events import (
-    CommandRefused,
-    EngineFailed,
-    Event,
-    MessageStarted,
-    RetryScheduled,
-    TurnEnded,
-)
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.events import CommandRefused, EngineFailed, Event
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -26,7 +16,6 @@ from desktop_agent.gui.kit.widgets import (
     TextLabel,
     restyle,
     single_timer,
-    ticker,
 )
 
 _ICONS = {
@@ -39,13 +28,12 @@ _HINT_MS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One thing to say. `until` is when something is tried again (0: it stays)."""
+    """One thing to say."""
 
     text: str
     tone: str = "error"
     action: str = ""
     action_title: str = ""
-    until: float = 0.0
 
 
 class NoticeBar(QFrame):
@@ -76,22 +64,13 @@ class NoticeBar(QFrame):
         layout.addWidget(self._text, 1)
         layout.addWidget(self._action)
         layout.addWidget(self._close)
-        self._countdown = ticker(self, 1000, self._show)
         self._hint = single_timer(self, _HINT_MS, lambda: self.remove("hint"))
         self.hide()
 
-    def apply(self, event: Event, shown: AgentId | None) -> None:
-        """Follow retries of the agent that is shown, refused commands, failures of the engine."""
-        match event:
-            case RetryScheduled(agent_id=agent_id) if agent_id == shown:
-                until = time.monotonic() + event.delay_s
-                self.put("retry", Notice(event.fault.message, "warn", until=until))
-            case MessageStarted() | TurnEnded() if event.agent_id == shown:
-                self.remove("retry")
-            case EngineFailed() | CommandRefused():
-                self.put("engine", Notice(event.message, "error"))
-            case _:
-                pass
+    def apply(self, event: Event) -> None:
+        """Follow what was refused and what failed here; the transcript tells of a provider."""
+        if isinstance(event, EngineFailed | CommandRefused):
+            self.put("engine", Notice(event.message, "error"))
 
     def put(self, key: str, notice: Notice) -> None:
         self._notices.pop(key, None)
@@ -115,20 +94,11 @@ class NoticeBar(QFrame):
     def _show(self) -> None:
         self.setVisible(bool(self._notices))
         if not self._notices:
-            self._countdown.stop()
             return
         notice = list(self._notices.values())[-1]
-        text = notice.text
-        if notice.until:
-            left = max(0, math.ceil(notice.until - time.monotonic()))
-            text = self.tr("{what} Trying again in {n} s.").format(what=text, n=left)
-            if not self._countdown.isActive():
-                self._countdown.start()
-        else:
-            self._countdown.stop()
         icon, token = _ICONS[notice.tone]
         self._icon.set_icon(icon, token)
-        self._text.setText(text)
+        self._text.setText(notice.text)
         self._action.set_text(notice.action_title)
         self._action.setVisible(bool(notice.action))
         if self.property("tone") != notice.tone:

@@ -1,4 +1,4 @@
-"""What stands beside the conversation: the tasks and, below them, the subagents."""
+"""What stands beside the conversation: tasks, subagents, commands in the background."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.gui.agents.panel import AgentPanel
+from desktop_agent.gui.frame.job_list import JobList
 from desktop_agent.gui.frame.layout import SidePart
 from desktop_agent.gui.kit.lists.columns import NO_LIMIT
 from desktop_agent.gui.kit.theme import Theme
@@ -14,7 +15,7 @@ from desktop_agent.gui.kit.widgets import Separator, has_focus_in, single_timer
 from desktop_agent.gui.tasks.panel import SidePanel
 
 # Of the height, for the tasks.
-_SHARE, _SHARE_ASKED = 0.5, 0.36
+_SHARE = 0.5
 _LAID_OUT_MS = 50
 
 
@@ -51,18 +52,20 @@ class RightPanel(SidePart):
         column.addWidget(self.tasks, 1)
         column.addWidget(self._line)
         column.addWidget(self.agents, 1)
+        self.jobs = JobList(theme, self)
+        column.addWidget(self.jobs)
+        self.jobs.filled.connect(self._show_parts)
+        self.jobs.left.connect(self.left)
         for part in (self.tasks, self.agents):
             part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.tasks.tasks.filled.connect(self._show_parts)
         self.tasks.turned.connect(self._share)
         self.agents.tree.filled.connect(self._show_parts)
         self.agents.asks.left.connect(self.left)
-        self.agents.asks.count_changed.connect(self.share_soon)
         self.agents.tree.shown.connect(self._on_rows)
-        self.agents.tree.selected.connect(self.share_soon)
         self.tasks.tasks.list.verticalScrollBar().rangeChanged.connect(self._follow)
         self.agents.installEventFilter(self)
-        self._rows = 0
+        self._rows_high = 0
         # The rows are laid out a little after they came.
         self._soon = single_timer(self, _LAID_OUT_MS, self._follow)
         self._show_parts()
@@ -73,7 +76,7 @@ class RightPanel(SidePart):
 
     @property
     def has_content(self) -> bool:
-        return not self.tasks.is_empty or self._has_agents
+        return not self.tasks.is_empty or self._has_agents or not self.jobs.is_empty
 
     @property
     def _has_agents(self) -> bool:
@@ -95,9 +98,9 @@ class RightPanel(SidePart):
         self._soon.start()
 
     def _on_rows(self) -> None:
-        count = len(self.agents.tree.rows)
-        if count != self._rows:
-            self._rows = count
+        high = self.agents.wanted_height()
+        if high != self._rows_high:
+            self._rows_high = high
             self._soon.start()
 
     def _follow(self) -> None:
@@ -108,18 +111,14 @@ class RightPanel(SidePart):
     def _share(self) -> None:
         """Give the tasks what they need: up to half, or what the subagents leave over.
 
-        Where the user is waited for, their part is smaller; the selected one's card, which
-        has its buttons at its foot, comes before them.
+        Neither who is selected nor what waits for the user moves the line between them.
         """
         if not self._has_agents:
             self.tasks.setMaximumHeight(NO_LIMIT)
             return
-        part = _SHARE_ASKED if self.agents.asks.count else _SHARE
         least = self.tasks.minimumSizeHint().height()
         left = self.height() - self._line.height() - self.agents.wanted_height()
-        most = self.height() - self._line.height() - self.agents.least_height()
-        high = max(least, min(round(self.height() * part), most), left)
-        high = max(least, min(high, self._tasks_need()))
+        high = max(least, min(max(round(self.height() * _SHARE), left), self._tasks_need()))
         self.tasks.setMaximumHeight(high)
         # Both want all there is: told in shares, no part sets how low the window may be.
         self._column.setStretchFactor(self.tasks, high + 2)  # the rest of a division is theirs

@@ -27,17 +27,19 @@ def open_path(path: str, workspace: Workspace | None) -> bool:
     """
     if workspace is None:
         return False
-    real = (
-        Path(workspace.root) / path.rpartition(":")[0]
-        if _has_line(path)
-        else Path(workspace.root) / path
-    ).resolve()
-    outputs = str((paths.data_dir() / "outputs").resolve())
-    is_inside = any(real.is_relative_to(root) for root in (*workspace.read_roots, outputs))
-    if not is_inside or not real.exists():
+    real = real_path(path.rpartition(":")[0] if _has_line(path) else path, workspace)
+    if real is None or not real.exists():
         return False
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(real)))
     return True
+
+
+def real_path(path: str, workspace: Workspace) -> Path | None:
+    """Return where a path leads, links followed; None outside the session's folders."""
+    real = (Path(workspace.root) / path).resolve()
+    outputs = str((paths.data_dir() / "outputs").resolve())
+    is_inside = any(real.is_relative_to(root) for root in (*workspace.read_roots, outputs))
+    return real if is_inside else None
 
 
 def dropped_folder(mime: QMimeData) -> str:

@@ -147,6 +147,9 @@ QListView::item:selected, QTreeView::item:selected { background: $active; color:
 QTableView { background: $canvas; gridline-color: $line; border: ${edge}px solid $line;
   border-radius: 6px; selection-background-color: $active; selection-color: $fg; outline: none; }
 QTableView:focus { border: 2px solid $accent; }
+QTableView::item { padding: 0 8px; }
+QTableCornerButton::section { background: $sunken; border: none; }
+QHeaderView { background: $sunken; }
 QHeaderView::section { background: $sunken; color: $muted; border: none;
   border-bottom: ${edge}px solid $line; padding: 6px 8px; font-weight: 600; }
 QScrollBar:vertical { background: transparent; width: ${scrollbar}px; margin: 2px; }

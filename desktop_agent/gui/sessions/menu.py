@@ -49,6 +49,7 @@ class SessionMenu(QMenu):
             self._add("archive", self.tr("Unarchive"), "unarchive")
         else:
             self._add("archive", self.tr("Archive"), "archive")
+        self._add("external-link", self.tr("Export…"), "export")
         self.addSeparator()
         self._add_red(self.tr("Delete") + "\tDel", "delete")
 

@@ -65,6 +65,7 @@ class SessionPanel(QWidget):
         hit_chosen(SearchHit): one of those messages
         typed(str): a character of a message, typed while the list had the focus
         pinned(session_id, bool), archived(session_id, bool)
+        exported(session_id): to be written to a file
         restored(session_id), erased(session_id), emptied: of the recently deleted ones
         grouping_changed(bool): by folder, or by day
     """
@@ -79,6 +80,7 @@ class SessionPanel(QWidget):
     typed = Signal(str)
     pinned = Signal(str, bool)
     archived = Signal(str, bool)
+    exported = Signal(str)
     restored = Signal(str)
     erased = Signal(str)
     emptied = Signal()
@@ -400,6 +402,7 @@ class SessionPanel(QWidget):
             "unpin": lambda: self.pinned.emit(session_id, False),
             "archive": lambda: self.archived.emit(session_id, True),
             "unarchive": lambda: self.archived.emit(session_id, False),
+            "export": lambda: self.exported.emit(session_id),
             "delete": lambda: self.delete(session_id),
             "restore": lambda: self.restore(session_id),
             "erase": lambda: self._ask_to_erase(row),

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.core.approvals import Rule, RuleScope
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.network.hosts import HostError, split_authority
+from desktop_agent.core.network.hosts import HostError, split_place
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column
@@ -59,8 +59,10 @@ class AllowHostForm(QWidget):
         self._places: dict[RuleScope, str] = {}
         about = TextLabel(
             self.tr(
-                "A command that wants to reach another host waits, and you are asked. What "
-                "commands read could be sent to a host that is allowed here."
+                "A command or MCP server that wants to reach another host waits, and you are "
+                "asked. What they read could be sent to a host that is allowed here. A port of "
+                "this computer, such as a database's, is reached once it is allowed: "
+                "localhost:5432."
             ),
             "subtle",
             wraps=True,
@@ -118,7 +120,7 @@ class AllowHostForm(QWidget):
         if not self._places:
             return "", self.tr("Open a folder first: a host is allowed for one.")
         try:
-            host, port = split_authority(text, 0)
+            host, port = split_place(text)
         except HostError as error:
             words = str(error)
             return "", f"{words[:1].upper()}{words[1:]}"

@@ -8,6 +8,10 @@ from dataclasses import dataclass, replace
 from desktop_agent.core.changes import ChangeSet, ChangeTotal, SessionChanges
 from desktop_agent.core.ids import AgentId, MessageId
 
+# Ends of names of what can be looked at.
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+_TABLES = (".csv", ".tsv")
+_MOST_PICTURES, _MOST_TABLES = 24, 2
 # So much is said of what can't be put back.
 MOST_UNHELD = 8
 
@@ -18,7 +22,9 @@ class FileCounts:
 
     `is_undone` tells that all of them are taken back, last by the undo `undone_by`, which is
     empty where it is not known; `is_alone` tells that this undo took back nothing else. `unheld`
-    says in words what can't be put back. `path` is the file where there is but one.
+    says in words what can't be put back. `path` is the file where there is but one, `pictures`
+    and `tables` are the paths of those that were made or changed and still stand; at `until` the
+    last picture was.
     """
 
     files: int
@@ -29,6 +35,9 @@ class FileCounts:
     undone_by: str = ""
     is_alone: bool = False
     path: str = ""
+    pictures: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    until: float = 0.0
 
 
 class ChangeSets:
@@ -139,21 +148,42 @@ class ChangeSets:
         newest = max(by, key=lambda one: self._sets[one].ended if one in self._sets else 0.0)
         undo = self._sets.get(newest)
         is_alone = undo is not None and set(undo.undoes) == set(ids)
-        return replace(counted, is_undone=True, undone_by=newest, is_alone=is_alone)
+        return replace(
+            counted, is_undone=True, undone_by=newest, is_alone=is_alone, pictures=(), tables=()
+        )
 
 
 def _added_up(sets: Iterable[ChangeSet]) -> FileCounts | None:
-    paths: set[str] = set()
+    # By path, when it was changed last; None for what is gone.
+    last: dict[str, float | None] = {}
     unlisted = added = removed = 0
     unheld: dict[str, None] = {}
     for made in sets:
         unheld.update(dict.fromkeys(made.unheld))
-        paths.update(file.path for file in made.files)
+        for file in made.files:
+            last[file.path] = None if file.kind == "deleted" else made.ended
+            if file.was in last:
+                last[file.was] = None
         # A set names only its first files.
         unlisted += max(0, made.count - len(made.files))
         added, removed = added + made.added, removed + made.removed
-    files = len(paths) + unlisted
+    files = len(last) + unlisted
     if not files:
         return None
-    path = next(iter(paths)) if files == 1 and paths else ""
-    return FileCounts(files, added, removed, tuple(unheld)[:MOST_UNHELD], path=path)
+    there = {path: at for path, at in last.items() if at is not None}
+    pictures = tuple(path for path in there if path.lower().endswith(_PICTURES))[:_MOST_PICTURES]
+    return FileCounts(
+        files,
+        added,
+        removed,
+        tuple(unheld)[:MOST_UNHELD],
+        path=next(iter(last)) if files == 1 and last else "",
+        pictures=pictures,
+        tables=tuple(filter(is_table_file, there))[:_MOST_TABLES],
+        until=max((there[one] for one in pictures), default=0.0),
+    )
+
+
+def is_table_file(path: str) -> bool:
+    """Whether a file is a table by its name."""
+    return path.lower().endswith(_TABLES)

@@ -24,11 +24,12 @@ UNIFORM_ABOVE = 300
 STATE_ICONS = {
     "done": ("circle-check", "ok"),
     "skipped": ("circle-slash", "subtle"),
+    "asking": ("circle-alert", "warn"),
     "stalled": ("circle-pause", "warn"),
     "blocked": ("lock", "warn"),
     "pending": ("circle", "muted"),
 }
-_DETAIL_TOKENS = {"running": "accent", "stalled": "warn"}
+_DETAIL_TOKENS = {"running": "accent", "asking": "warn", "stalled": "warn"}
 
 
 def owner_name(owner: str) -> str:
@@ -84,7 +85,7 @@ class TaskDelegate(RenamingDelegate):
     def _paint_task(self, pen: RowPainter, row: TaskRow, subject: str, owner: str) -> None:
         theme = self._theme
         is_done = row.state in {"done", "skipped"}
-        font = theme.font("ui", "medium" if row.state in {"running", "stalled"} else "regular")
+        font = theme.font("ui", "medium" if row.state in _DETAIL_TOKENS else "regular")
         font.setStrikeOut(is_done)
         upper, lower = self._lines(self._text_box(pen), has_detail=bool(row.detail))
         self._paint_state(pen, self._square(pen, upper.center().y() + 1), row)

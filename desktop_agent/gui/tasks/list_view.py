@@ -58,6 +58,8 @@ class TaskListView(KeyboardFocus, QListView):
         self.tasks = TaskDelegate(theme, self)
         self.setItemDelegate(self.tasks)
         self._active = -1
+        # What is to be brought into view once.
+        self._wanted = -1
         # Before which row the dragged one would be dropped.
         self._target = -1
         # The user scrolled elsewhere, and is not taken back.
@@ -75,10 +77,19 @@ class TaskListView(KeyboardFocus, QListView):
             self._active = number
             self._soon.start()
 
+    def reveal(self, number: int) -> None:
+        """Bring one row into view and leave the list there."""
+        self._wanted = number
+        self._soon.start()
+
     def _on_scrolled(self) -> None:
         self._is_away = True
 
     def _reveal(self) -> None:
+        if self._wanted >= 0:
+            self.scrollTo(self.model().index(self._wanted, 0))
+            self._wanted, self._is_away = -1, True
+            return
         index = self.model().index(self._active, 0) if self._active >= 0 else QModelIndex()
         is_busy = self.state() != QAbstractItemView.State.NoState
         if index.isValid() and not self._is_away and not is_busy:

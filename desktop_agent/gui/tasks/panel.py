@@ -35,13 +35,16 @@ from desktop_agent.gui.kit.widgets import (
 )
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
+from desktop_agent.gui.tasks.asking import asking_tasks
 from desktop_agent.gui.tasks.delegate import UNIFORM_ABOVE, owner_name, task_tip
 from desktop_agent.gui.tasks.graph import TaskGraph
 from desktop_agent.gui.tasks.list_view import TaskListView, row_flags
 from desktop_agent.gui.tasks.menu import fill_task_menu
-from desktop_agent.gui.tasks.rows import NOBODY, RowBuilder, TaskRow, halted_tasks
+from desktop_agent.gui.tasks.rows import NO_ASKS, NOBODY, RowBuilder, TaskRow, halted_tasks
 
 UNDO_MS = 8000
+# What is worked on, also where that stands still.
+_ACTIVE = frozenset({"running", "asking", "stalled"})
 
 
 class TaskPanel(QWidget):
@@ -65,8 +68,11 @@ class TaskPanel(QWidget):
         self.tasks: tuple[Task, ...] = ()
         self.is_live = False
         self.halted = NOBODY
+        self._asking = NO_ASKS
         self._is_unfolded = False
         self._notes = AgentNotes()
+        # The name of a task on its way into the list.
+        self._added = ""
         self._deleted: tuple[Task, int] | None = None
         self._undo_timer = single_timer(self, UNDO_MS, self._forget_deleted)
         self._builder = RowBuilder()
@@ -82,12 +88,14 @@ class TaskPanel(QWidget):
         info, tasks = state.agent(state.shown), state.tasks(state.shown)
         is_live = info is not None and info.is_working
         self._notes = state.notes(state.shown)
-        before = (self.is_live, self.halted)
+        before = (self.is_live, self.halted, self._asking)
         if changed & (Facet.SHOWN | Facet.AGENTS):
             self.halted = halted_tasks(state.agents, state.shown)
+        if changed & (Facet.SHOWN | Facet.AGENTS | Facet.TASKS | Facet.REQUESTS):
+            self._asking = asking_tasks(state)
         if changed & Facet.SHOWN:
             self._open(tasks, is_live=is_live)
-        elif tasks is not self.tasks or (is_live, self.halted) != before:
+        elif tasks is not self.tasks or (is_live, self.halted, self._asking) != before:
             self.is_live = is_live
             self._show(tasks)
         if changed & (Facet.SHOWN | Facet.NOTES):
@@ -118,6 +126,7 @@ class TaskPanel(QWidget):
         # After the rows: they are laid out once then.
         self.list.set_uniform(is_uniform=len(self.tasks) > UNIFORM_ABOVE)
         self._follow_active()
+        self._show_added()
         self._show_progress(len(self._builder.done), len(self.tasks))
         self._hold_pulse()
         if was_empty != (not self.tasks):
@@ -125,8 +134,15 @@ class TaskPanel(QWidget):
 
     def _follow_active(self, *, is_new: bool = False) -> None:
         rows = self._model.rows()
-        active = (n for n, one in enumerate(rows) if one.state in ("running", "stalled"))
+        active = (n for n, one in enumerate(rows) if one.state in _ACTIVE)
         self.list.follow(next(active, -1), is_new=is_new)
+
+    def _show_added(self) -> None:
+        """Bring into view what the user has added, once it has come back from the engine."""
+        last = self.tasks[-1] if self.tasks else None
+        if last is not None and last.subject == self._added:
+            self._added = ""
+            self.list.reveal(len(self._model.rows()) - 1)
 
     def _show_progress(self, done: int, count: int) -> None:
         numbers = QLocale()
@@ -143,6 +159,7 @@ class TaskPanel(QWidget):
             is_live=self.is_live,
             is_unfolded=self._is_unfolded,
             halted=self.halted,
+            asking=self._asking,
         )
 
     def _show_rows(self) -> None:
@@ -174,6 +191,7 @@ class TaskPanel(QWidget):
         text = self._add.text().strip()
         if text:
             self._add.clear()
+            self._added = text
             self._edit(TaskEdit("add", text=text))
 
     def _toggle_fold(self) -> None:
@@ -301,6 +319,7 @@ class TaskPanel(QWidget):
             "done": self.tr("completed"),
             "skipped": self.tr("skipped"),
             "running": self.tr("in progress"),
+            "asking": self.tr("in progress"),
             "stalled": self.tr("stalled"),
             "blocked": self.tr("waiting"),
             "pending": self.tr("pending"),

@@ -16,13 +16,16 @@ from desktop_agent.core.diffs.ordering import same_ends
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task
 
-RowState = Literal["done", "skipped", "running", "stalled", "blocked", "pending"]
+RowState = Literal["done", "skipped", "running", "asking", "stalled", "blocked", "pending"]
 
 # With more than this many done, they fold into one line.
 FOLD_ABOVE = 8
 # Of tasks whose subagent does nothing now: its name and its status.
 Halted = Mapping[int, tuple[str, AgentStatus]]
 NOBODY: Halted = MappingProxyType({})
+# Of tasks whose agent waits for the user: what it says in its row.
+Asking = Mapping[int, str]
+NO_ASKS: Asking = MappingProxyType({})
 
 _ID = attrgetter("id")
 
@@ -56,19 +59,29 @@ class RowBuilder:
         self.active: set[int] = set()
         self._is_live = False
         self._halted = NOBODY
+        self._asking = NO_ASKS
         self._fold = TaskRow(None)
 
     def task(self, number: int) -> Task | None:
         return self._tasks.get(number)
 
     def rows(
-        self, tasks: Sequence[Task], *, is_live: bool, is_unfolded: bool, halted: Halted = NOBODY
+        self,
+        tasks: Sequence[Task],
+        *,
+        is_live: bool,
+        is_unfolded: bool,
+        halted: Halted = NOBODY,
+        asking: Asking = NO_ASKS,
     ) -> tuple[TaskRow, ...]:
         """Return the rows; `is_live` tells that the agent runs, so that a spinner is true."""
         changed = self._follow(tasks)
         if halted != self._halted:
             changed |= (halted.keys() | self._halted.keys()) & self.active
             self._halted = halted
+        if asking != self._asking:
+            changed |= (asking.keys() | self._asking.keys()) & self.active
+            self._asking = asking
         if is_live != self._is_live:
             self._is_live = is_live
             changed |= self.active
@@ -122,6 +135,8 @@ class RowBuilder:
     def _row(self, task: Task) -> TaskRow:
         blocker = self._tasks.get(task.open_blockers[0]) if task.open_blockers else None
         state = state_of(task, is_live=self._is_live, halted=self._halted)
+        if state == "running" and (asked := self._asking.get(task.id)):
+            return TaskRow(task, "asking", asked, key=task.id)
         halted = self._halted.get(task.id) if is_halted(task, self._halted) else None
         detail = _detail(task, state, blocker.subject if blocker else "", halted)
         return TaskRow(task, state, detail, key=task.id)

@@ -35,6 +35,8 @@ class WindowActions(QObject):
         self.palette = self._make(tr("All commands…"), "search", "Ctrl+K")
         self.budget = self._make(tr("Budget of this session…"), "wallet", None)
         self.rename = self._make(tr("Rename session"), "pencil", None)
+        self.export = self._make(tr("Export session…"), "external-link", None)
+        self.import_session = self._make(tr("Import session…"), "download", None)
         self.delete = self._make(tr("Delete session"), "trash-2", None)
         self.shortcuts = self._make(tr("Keyboard shortcuts"), "keyboard", "Ctrl+/")
         self.add_skill = self._make(tr("Add skill…"), "download", None)
@@ -45,7 +47,7 @@ class WindowActions(QObject):
         self.quit.setMenuRole(QAction.MenuRole.QuitRole)
         menu.addActions([self.new, self.folder, self.switch, self.palette])
         menu.addSeparator()
-        menu.addActions([self.budget, self.rename, self.delete])
+        menu.addActions([self.budget, self.rename, self.export, self.import_session, self.delete])
         menu.addSeparator()
         menu.addActions([self.add_skill, self.add_server, self.shortcuts, self.settings, self.quit])
 

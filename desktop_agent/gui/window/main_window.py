@@ -22,12 +22,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
     Event,
     SessionOpened,
     SessionsChanged,
     TurnEnded,
 )
+from desktop_agent.core.ids import RequestId
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
@@ -38,9 +40,9 @@ from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
-from desktop_agent.gui.controllers.server_offers import ServerOffersController
 from desktop_agent.gui.controllers.servers import ServersController
 from desktop_agent.gui.controllers.session import SessionController
+from desktop_agent.gui.controllers.session_files import SessionFilesController
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
 from desktop_agent.gui.controllers.skills import SkillsController
@@ -60,9 +62,6 @@ from desktop_agent.gui.sessions.empty_page import EmptySession
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.window.actions import WindowActions
 from desktop_agent.gui.window.tray import Attention, ask_before_closing
-
-# Controllers that join their panels by themselves.
-_MORE = (ProviderStatus, ContextController, TerminalsController, ServerOffersController)
 
 
 class MainWindow(QMainWindow):
@@ -105,8 +104,8 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
-        for more in _MORE:
-            more(parts)
+        ProviderStatus(parts), ContextController(parts)
+        self.terminals, self.files = TerminalsController(parts), SessionFilesController(parts)
         self.side = SidePanelController(parts)
         self.full = FullPages(parts)
         self.skills = SkillsController(parts, self.popups, self.full)
@@ -143,7 +142,10 @@ class MainWindow(QMainWindow):
         self.queries.failed.connect(partial(self._put_notice, "query"))
         self.changes.changed.connect(self.side.show_state)
         self.side.undo_requested.connect(self.changes.undo_agent)
+        self.side.job_requested.connect(self.terminals.open)
+        self.terminals.changed.connect(self.side.show_jobs)
         self.attention.opened.connect(self._come_back_to)
+        self.attention.allowed.connect(self._allow)
         self.attention.quit_requested.connect(self.quit_now)
         self.popups.folder_found.connect(self._offer_folder)
         self.first_run.browse_requested.connect(self.popups.browse)
@@ -169,6 +171,8 @@ class MainWindow(QMainWindow):
             lambda: popups.open_palette((*listed, *self.side.commands()))
         )
         keys.rename.triggered.connect(frame.header.begin_rename)
+        keys.export.triggered.connect(self.files.export_current)
+        keys.import_session.triggered.connect(self.files.import_session)
         keys.delete.triggered.connect(
             lambda: frame.sidebar.sessions.delete(self.flow.current or "")
         )
@@ -211,7 +215,7 @@ class MainWindow(QMainWindow):
     def _on_followed(self, events: tuple[Event, ...]) -> None:
         for event in events:
             if self.known.is_about_shown(event):
-                self.frame.notices.apply(event, self.flow.agent)
+                self.frame.notices.apply(event)
                 if isinstance(event, TurnEnded):
                     self._look_at_folder()
                     if self.isActiveWindow():
@@ -224,7 +228,6 @@ class MainWindow(QMainWindow):
     def _on_shown(self, page: AgentPage) -> None:
         frame = self.frame
         frame.set_conversing(True)
-        frame.notices.remove("retry")
         frame.notices.remove("drop")
         frame.sidebar.sessions.set_current(page.info.id)
         if page.info.is_untouched and not page.events:
@@ -294,6 +297,7 @@ class MainWindow(QMainWindow):
         self.frame.sidebar.sessions.finish_deletes()
         self.changes.stop()
         self.servers.stop()
+        self.attention.notices.close()
         self.queries.cancel()
         self._state.save()
         event.accept()
@@ -379,6 +383,9 @@ class MainWindow(QMainWindow):
         if session_id in self.known.sessions:
             self.full.leave()
             self.flow.choose_session(session_id)
+
+    def _allow(self, request_id: str) -> None:
+        self._bridge.engine.decide(RequestId(request_id), AllowOnce())
 
     def come_back(self, folder: str = "") -> None:
         """Come to the front, with the folder of a second start of the app."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.core.events import (
     ApprovalRequested,
+    ApprovalResolved,
     Event,
     QuestionAsked,
     SessionsChanged,
@@ -21,6 +22,8 @@ from desktop_agent.gui.kit.text import plain, with_plural
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import named
 from desktop_agent.gui.state.session_state import SessionState
+from desktop_agent.gui.window.approval_notice import approval_notice
+from desktop_agent.gui.window.desktop_notices import DesktopNotice, DesktopNotices
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMessageBox
@@ -39,10 +42,12 @@ class Attention(QObject):
 
     Signals:
         opened(session): the window is to come back, with this session if it is one
+        allowed(request): *Allow once* was pressed in a notification
         quit_requested: from the menu
     """
 
     opened = Signal(str)
+    allowed = Signal(str)
     quit_requested = Signal()
 
     def __init__(self, theme: Theme, window: QWidget, known: SessionState) -> None:
@@ -56,6 +61,10 @@ class Attention(QObject):
         # The session that the last notification was about.
         self._about = ""
         self._since: dict[AgentId, float] = {}
+        self.notices = notices = DesktopNotices(self)
+        notices.allowed.connect(self.allowed)
+        notices.opened.connect(self.opened)
+        notices.unavailable.connect(self._tell_plainly)
 
     @property
     def has_tray(self) -> bool:
@@ -68,12 +77,24 @@ class Attention(QObject):
         """Call the user, if they are elsewhere and the event is worth it."""
         if isinstance(event, SessionsChanged) and self._tray is not None:
             self._tray.setToolTip(self.summary())
+        if isinstance(event, ApprovalResolved):
+            self.notices.withdraw(event.request_id)
         text = self._event_text(event)
         if text and not self._window.isActiveWindow():
             QApplication.alert(self._window)
-            self._about = self._known.owner(event) or ""
-            if self._show_icon():
-                self.notify(self._title(), text)
+            if isinstance(event, ApprovalRequested) and self.notices.is_possible():
+                self.notices.show(approval_notice(event.request, self._known))
+            else:
+                self._tell(self._known.owner(event) or "", text)
+
+    def _tell_plainly(self, notice: DesktopNotice) -> None:
+        if not self._window.isActiveWindow():
+            self._tell(notice.session, notice.short)
+
+    def _tell(self, session_id: str, text: str) -> None:
+        self._about = session_id
+        if self._show_icon():
+            self.notify(self._title(), text)
 
     def notify(self, title: str, text: str) -> None:
         """Show a notification of the desktop."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Sequence
+from posixpath import splitext
 
-from desktop_agent.core.messages import Message, ToolCall
-from desktop_agent.model_host.demo import script
-from desktop_agent.model_host.demo.folder import FILES, kinds
-from desktop_agent.model_host.demo.history import History, Result, hits, user_texts
+from desktop_agent.core.messages import Message
+from desktop_agent.model_host.demo import folder, script
+from desktop_agent.model_host.demo.history import History, Result, user_texts
 from desktop_agent.model_host.demo.markdown import codes, counted, joined, plain, quote
 from desktop_agent.model_host.demo.orders import named_files
 from desktop_agent.model_host.demo.script import SCRIPT, Step, call, says
@@ -20,14 +19,14 @@ _PAUSE_S = 1.8
 
 def next_step(messages: Sequence[Message], tools: frozenset[str]) -> Step | None:
     """Return what the subagent does next; None if its prompt is none of the crew's."""
-    prompt = joined(*user_texts(messages[:1])[:1])
-    scenes = {one["prompt"]: one["scenes"] for one in SCRIPT["crew"].values()}.get(prompt)
-    if scenes is None:
-        return None
-    work = Work(messages, tools)
-    scene = script.fitting(scenes, work)[0]
-    text = joined(*map(work.reply, work.news), script.filled(scene["say"], work))
-    return Step(text, script.calls(scene, work), pause_s=_PAUSE_S)
+    prompts = user_texts(messages[:1])
+    for one in SCRIPT["crew"].values():
+        if one["prompt"] in prompts[:1]:
+            work = Work(messages, tools)
+            scene = script.fitting(one["scenes"], work)[0]
+            text = joined(*map(work.reply, work.news), script.filled(scene["say"], work))
+            return Step(text, script.calls(scene, work), pause_s=_PAUSE_S)
+    return None
 
 
 class Work(History):
@@ -35,30 +34,27 @@ class Work(History):
 
     def __init__(self, messages: Sequence[Message], tools: frozenset[str]) -> None:
         super().__init__(messages, tools)
+        asked, searched = self.of("ask_parent"), self.of("grep")
         named = named_files("\n".join(self.notes), self.paths)[0]
-        self.list_files = self._new("glob", "pattern", ["**/*"])
-        suffixes = (PurePosixPath(path).suffix for path in self.paths)
-        endings = Counter(suffix for suffix in suffixes if suffix)
-        patterns = [f"**/*{ending}" for ending, _ in endings.most_common(3)]
-        self.list_ending = self._new("glob", "pattern", patterns)[:1]
-        heading = call("grep", pattern="^#{1,3} ", glob="*.md")
-        self.search_headings = [] if "grep" not in tools or self.of("grep") else [heading]
-        self.read_named = self._new("read", "path", named)[:5]
-        listed = [p for p in self.paths if not p.startswith(("OVERVIEW", "."))]
-        notes = [p for p in listed if p.lower().endswith(tuple(FILES["notes"]))][:3]
-        question = f"I found {codes(notes)}. Which of them matters most?"
-        asked = self.of("ask_parent")
-        self.ask_parent = (
-            self._new("ask_parent", "question", [question]) if notes and not asked else []
-        )
+        own = [path for path in self.paths if not path.startswith(("OVERVIEW", "."))]
+        notes = [p for p in own if p.lower().endswith(tuple(folder.FILES["notes"]))][:3]
         first = named_files(asked[0].result.text, notes)[0] if asked else ()
-        self.read_note = self._new("read", "path", [*first, *named, *notes])[:1]
-        by_kind = ", ".join(f"{plain(kind)} {number}" for kind, number in kinds(self.paths)[:6])
-        found = sum(len(hits(done.result.text)) for done in self.of("grep"))
-        files = counted(len(self.paths), "file")
-        self.counts = (
-            f"{files}: {by_kind or 'none'}. {counted(found, 'heading')} in Markdown files."
-        )
+        endings = Counter(splitext(path)[1] for path in self.paths if splitext(path)[1])
+        patterns = [f"**/*{ending}" for ending, _ in endings.most_common(3)]
+        heading = call("grep", pattern="^#{1,3} ", glob="*.md")
+        question = f"I found {codes(notes)}. Which of them matters most?"
+        self.list_files = self.unmade("glob", "pattern", ["**/*"])
+        self.list_ending = self.unmade("glob", "pattern", patterns)[:1]
+        self.search_headings = [heading] if "grep" in tools and not searched else []
+        self.read_named = self.unmade("read", "path", named)
+        self.read_note = self.unmade("read", "path", [*first, *named, *notes])[:1]
+        self.ask_parent = self.unmade("ask_parent", "question", [question])
+        if asked or not notes:
+            self.ask_parent = []
+        kinds = [f"{plain(kind)} {number}" for kind, number in folder.kinds(self.paths)[:6]]
+        headings = sum(len(folder.hits(done.result.text)) for done in searched)
+        files, found = counted(len(self.paths), "file"), counted(headings, "heading")
+        self.counts = f"{files}: {', '.join(kinds) or 'none'}. {found} in Markdown files."
         unmet = [note for note in self.notes if not named_files(note, self.paths)[0]]
         lines = [f"{says(SCRIPT['one_line'], Result(done))}." for done in self.of("read")]
         lines += [f"I was told “{plain(note)}” and can't act on it." for note in unmet[:3]]
@@ -69,9 +65,3 @@ class Work(History):
         files = codes(named_files(note, self.paths)[0])
         does = f"I'll look at {files}." if files else "I'm a script: I put it into my report."
         return joined("I was told:", quote(note), does)
-
-    def _new(self, tool: str, argument: str, values: Iterable[str]) -> list[ToolCall]:
-        """Return the calls with these values that were not made yet, if the tool is there."""
-        made = [done.call.arguments for done in self.of(tool)]
-        wanted = [call(tool, **{argument: value}) for value in dict.fromkeys(values)]
-        return [one for one in wanted if one.arguments not in made and tool in self.tools]

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 
 def plain(text: str, limit: int = 120) -> str:
     """Return one line without control or hidden characters, cut with `…`."""
-    line = "".join(" " if char.isspace() else char for char in text[: limit * 4])
-    return _cut(" ".join(_visible(line, {"Cc", "Cf", "Cs", "Co"}).split()), limit)
+    words = (_visible(word, {"Cc", "Cf", "Cs", "Co"}) for word in text[: limit * 4].split())
+    return _cut(" ".join(word for word in words if word), limit)
 
 
 def code(text: str, limit: int = 120) -> str:
     """Return inline code that holds whatever backticks the text has."""
     line = plain(text, limit)
     ticks = _ticks(line, 1)
-    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    pad = " " if "`" in line[:1] + line[-1:] else ""
     return f"{ticks}{pad}{line}{pad}{ticks}" if line else "(nothing)"
 
 
@@ -33,21 +33,11 @@ def quote(text: str, limit: int = 300) -> str:
 
 def fence(lines: Sequence[str], language: str = "text", *, limit: int = 40) -> str:
     """Return a code block; backticks inside can't close it."""
-    shown = [
-        _cut("\t".join(_visible(part, {"Cc", "Cf"}) for part in line[:800].split("\t")))
-        for line in lines[:limit]
-    ]
+    shown = [_cut(_visible(line[:800], {"Cc", "Cf"})) for line in lines[:limit]]
     if len(lines) > limit:
         shown.append(f"… and {len(lines) - limit:,} more")
     ticks = _ticks("\n".join(shown), 3)
     return "\n".join((f"{ticks}{language}", *shown, ticks))
-
-
-def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table whose last column is aligned to the right."""
-    rule = ["---"] * (len(titles) - 1) + ["---:"]
-    lines = [titles, rule, *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -61,7 +51,7 @@ def joined(*parts: str) -> str:
 
 
 def _visible(line: str, hidden: set[str]) -> str:
-    return "".join(char for char in line if unicodedata.category(char) not in hidden)
+    return "".join(c for c in line if c == "\t" or unicodedata.category(c) not in hidden)
 
 
 def _ticks(text: str, least: int) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
 
 import msgspec
 
@@ -46,10 +45,8 @@ async def stream(request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
 
 def _answer(request: ModelRequest, step: Step) -> Answer:
     parts: list[TextPart | ThinkingPart | ToolCall] = []
-    if step.thinking:
-        parts.append(ThinkingPart(step.thinking))
-    if step.text or not step.wants:
-        parts.append(TextPart(step.text))
+    parts += [ThinkingPart(step.thinking)] if step.thinking else []
+    parts += [TextPart(step.text)] if step.text or not step.wants else []
     for number, want in enumerate(step.wants):
         parts.append(msgspec.structs.replace(want, id=_call_id(request, number)))
     # It counts no tokens, so it names none; what is certain is that it costs nothing.
@@ -73,7 +70,7 @@ def plan(request: ModelRequest) -> Step:
     # The words that end a survey stay the last ones.
     is_end = step.text.rstrip().endswith(WORDS["closing"])
     texts = (picked, listed, step.text) if is_end else (picked, step.text, listed)
-    return replace(step, text=joined(*texts)) if listed or picked else step
+    return step._replace(text=joined(*texts))
 
 
 def _planned(history: History, request: ModelRequest) -> Step:
@@ -86,11 +83,9 @@ def _planned(history: History, request: ModelRequest) -> Step:
         own = tools - survey.LEADS if is_subagent else tools
         return survey.next_step(messages[opening:], own, request.system)
     late = survey.late_news(messages, tools)
-    if late is not None and not user_texts(history.fresh):
+    if late.text and not user_texts(history.fresh):
         return late
     step = _reply(history)
-    if late is None:
-        return step
     return Step(joined(late.text, step.text), (*late.wants, *step.wants))
 
 
@@ -116,10 +111,9 @@ def _reply(history: History) -> Step:
     """Return the answer to what came last: results are shown, orders are carried out."""
     shown = [_shown(done) for done in history.came[:_MOST_RESULTS]]
     made = [_carry_out(text, history) for text in user_texts(history.fresh)[:_MOST_ORDERS]]
-    texts = dict.fromkeys(said for said, _ in made)
-    if not shown and not texts:
-        texts[_abilities(history)] = None
-    return Step(joined(*shown, *texts), tuple(want for _, want in made if want))
+    texts = dict.fromkeys(text for text, _ in made)
+    told = joined(*shown, *texts) if shown or texts else _abilities(history)
+    return Step(told, tuple(want for _, want in made if want))
 
 
 def _carry_out(text: str, history: History) -> tuple[str, ToolCall | None]:

@@ -12,13 +12,8 @@ from desktop_agent.model_host.demo.script import SCRIPT
 TARGETS = ("OVERVIEW.md", "OVERVIEW-demo.md")
 _MOST_FILES = 3
 _LONGEST = 2_000
-# What gives an order, by its kind; "run" would take what is to be run outside as well.
-_ORDERS = {
-    kind: re.compile(order["pattern"], re.I)
-    for kind, order in sorted(SCRIPT["orders"].items(), key=lambda item: item[0] != "outside")
-}
+_ORDERS = {kind: re.compile(order["pattern"], re.I) for kind, order in SCRIPT["orders"].items()}
 _WISHES = {kind: re.compile(pattern, re.I) for kind, pattern in SCRIPT["wishes"].items()}
-_COMMANDS = frozenset({"run", "check", "outside"})
 _NAME = re.compile(r"[^\s`\"'“”‘’(),;:!?<>]+")
 _LOOKS_LIKE_A_FILE = re.compile(r"[\w\-./]*[\w\-]\.[A-Za-z][A-Za-z0-9]{0,5}")
 
@@ -32,10 +27,11 @@ class Order(NamedTuple):
 
 def order_in(text: str) -> Order:
     """Return the order that the whole message is, or an empty one."""
-    line = text.strip().splitlines()[0].strip()[:_LONGEST] if text.strip() else ""
+    line = next(iter(text.strip().splitlines()), "").strip()[:_LONGEST]
     for kind, pattern in _ORDERS.items():
-        if match := pattern.fullmatch(line if kind in _COMMANDS else line.rstrip(" .!?")):
-            return Order(kind, _bare(match.group(1) if pattern.groups else ""))
+        is_command = SCRIPT["orders"][kind]["tool"] == "shell"
+        if match := pattern.fullmatch(line if is_command else line.rstrip(" .!?")):
+            return Order(kind, _bare(match[1] if pattern.groups else ""))
     return Order()
 
 
@@ -75,13 +71,9 @@ def named_files(text: str, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple
     """Return which of the paths a text names, and which names in it belong to no path."""
     known = {path.rpartition("/")[2].lower(): path for path in reversed(paths)}
     known |= {path.lower(): path for path in reversed(paths)}
-    files: dict[str, None] = {}
-    missing: dict[str, None] = {}
-    for match in _NAME.finditer(text[:10_000]):
-        word = match.group().strip("@").rstrip(".")
-        path = known.get(word.lower().removeprefix("./"))
-        if path and ("." in word or "/" in word):
-            files[path] = None
-        elif _LOOKS_LIKE_A_FILE.fullmatch(word) and word not in TARGETS:
-            missing[word] = None
-    return tuple(files)[:_MOST_FILES], tuple(missing)[:_MOST_FILES]
+    words = [word.strip("@").rstrip(".") for word in _NAME.findall(text[:10_000])]
+    found = {word: known.get(word.lower().removeprefix("./"), "") for word in words}
+    files = [path for word, path in found.items() if path and ("." in word or "/" in word)]
+    others = [word for word, path in found.items() if not path and word not in TARGETS]
+    missing = [word for word in others if _LOOKS_LIKE_A_FILE.fullmatch(word)]
+    return tuple(dict.fromkeys(files))[:_MOST_FILES], tuple(missing)[:_MOST_FILES]

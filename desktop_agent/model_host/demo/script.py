@@ -6,8 +6,7 @@ import os
 import string
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from desktop_agent.core.messages import ToolCall
 from desktop_agent.model_host.demo import markdown as md
@@ -38,8 +37,7 @@ _FORMATS: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One answer: what is said, and calls (their ids come later) after a pause to be watched."""
 
     text: str
@@ -54,14 +52,9 @@ class _Formatter(string.Formatter):
             return own(value)
         if scenes := SCRIPT.get(format_spec.removeprefix("- ")):
             told = [says(scenes, one) for one in value]
-            return (
-                "\n".join(f"- {one}" for one in told) if "- " in format_spec else md.joined(*told)
-            )
+            is_list = format_spec.startswith("- ")
+            return "\n".join(f"- {one}" for one in told) if is_list else md.joined(*told)
         return super().format_field(value, format_spec)
-
-
-def _values(state: object) -> Mapping[str, Any]:
-    return {**WORDS, **(state if isinstance(state, Mapping) else vars(state))}
 
 
 def fitting(scenes: Iterable[Scene], state: object) -> list[Scene]:
@@ -69,11 +62,6 @@ def fitting(scenes: Iterable[Scene], state: object) -> list[Scene]:
     values = _values(state)
     fits = [one for one in scenes if all(_holds(name, values) for name in one.get("when", ()))]
     return [scene for scene in fits if "do" not in scene or calls(scene, state)]
-
-
-def _holds(condition: str, values: Mapping[str, Any]) -> bool:
-    item, _, group = condition.removeprefix("not ").partition(" in ")
-    return bool(item in values[group] if group else values[item]) != condition.startswith("not ")
 
 
 def says(scenes: Iterable[Scene], state: object) -> str:
@@ -99,3 +87,12 @@ def call(name: str, /, **arguments: object) -> ToolCall:
 def seconds(leisurely: float) -> float:
     """Return how long a pause is at the pace that holds."""
     return leisurely if os.environ.get(VARIABLE) == "slow" else leisurely * _QUICK
+
+
+def _values(state: object) -> Mapping[str, Any]:
+    return {**WORDS, **(state if isinstance(state, Mapping) else vars(state))}
+
+
+def _holds(condition: str, values: Mapping[str, Any]) -> bool:
+    item, _, group = condition.removeprefix("not ").partition(" in ")
+    return bool(item in values[group] if group else values[item]) != condition.startswith("not ")

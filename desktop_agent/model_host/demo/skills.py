@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from desktop_agent.core.parts.origins import PickedSkill
 from desktop_agent.model_host.demo.history import Done
@@ -19,7 +19,7 @@ _LISTED = re.compile(
 _OFFERED = re.compile(r"^<name>(.*)</name>(?:\n<description>(.*)</description>$)?", re.M)
 
 
-def on_picked(found: Sequence[tuple[PickedSkill, str]]) -> str:
+def on_picked(found: Iterable[tuple[PickedSkill, str]]) -> str:
     """Return what is said of the skills that the person put into messages."""
     told = dict.fromkeys(_about(skill, text) for skill, text in found)
     return " ".join([*told, WORDS["unskilled"]]) if told else ""
@@ -37,7 +37,7 @@ def on_loaded(done: Done) -> str:
 def offered(system: str) -> list[tuple[str, str]]:
     """Return name and description of each skill that a prompt offers."""
     section = _LISTED.search(system)
-    return _OFFERED.findall(section.group(1)) if section else []
+    return _OFFERED.findall(section[1]) if section else []
 
 
 def on_offered(system: str) -> str:
@@ -51,20 +51,19 @@ def fitting(system: str, paths: Sequence[str]) -> str:
     """Return the first skill that names the kind of a file that is there; else the first of all."""
     names = offered(system)
     kinds = {path.rpartition(".")[2].lower() for path in paths if "." in path}
-    fits = (name for name, about in names if kinds & set(re.findall(r"\w+", about.lower())))
-    return html.unescape(next(fits, names[0][0] if names else ""))
+    fits = [name for name, about in names if kinds & set(re.findall(r"\w+", about.lower()))]
+    return html.unescape(next(iter([*fits, *(name for name, _ in names)]), ""))
 
 
 def _about(skill: PickedSkill, text: str) -> str:
     heading, files = _HEADING.search(text), _files(text)
-    held = [f"begins with {code(heading.group(1), 70)}"] if heading else []
+    held = [f"begins with {code(heading[1], 70)}"] if heading else []
     held += [f"names {counted(files, 'file')}"] if files else []
-    state = {"name": skill.name, "held": " and ".join(held)}
-    return says(SCRIPT["skills"][skill.status], state)
+    return says(SCRIPT["skills"][skill.status], {"name": skill.name, "held": " and ".join(held)})
 
 
 def _files(text: str) -> int:
     listed = f"\n{text}".partition("\nIts files:\n")[2].rstrip()
     lines = listed.removesuffix("\n</skill>").splitlines()
     more = _MORE.fullmatch(lines[-1]) if lines else None
-    return len(lines) - 1 + int(more.group(1)) if more else len(lines)
+    return len(lines) - 1 + int(more[1]) if more else len(lines)

@@ -10,7 +10,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolCall, ToolResult
 from desktop_agent.core.parts import facts, origins
 from desktop_agent.model_host.demo import folder, history, script, skills
-from desktop_agent.model_host.demo.history import Done, History, Result, parts_of
+from desktop_agent.model_host.demo.history import Done, History, Result, facts_of, parts_of
 from desktop_agent.model_host.demo.markdown import code, counted, fence, joined, plain, quote
 from desktop_agent.model_host.demo.orders import TARGETS, Wishes, is_onward
 from desktop_agent.model_host.demo.script import SCRIPT, WORDS, Step, call, says
@@ -29,7 +29,6 @@ _MOST_NEWS, _MOST_EDITS = 5, 6
 _PATIENCE_S, _MOST_PATIENCE = 4.4, 3
 # The longer one once nothing came: a subagent may be paused, and go on when the person lets it.
 _WAIT_S, _LONG_WAIT_S = 30, 600
-_NEVER = Done(call(""), ToolResult("", ""))
 
 
 def next_step(messages: Sequence[Message], tools: frozenset[str], system: str) -> Step:
@@ -53,126 +52,72 @@ def next_step(messages: Sequence[Message], tools: frozenset[str], system: str) -
     return Step(text, wants, thinking, _PATIENCE_S if played.get("is_slow") else 0.0)
 
 
-def late_news(messages: Sequence[Message], tools: frozenset[str]) -> Step | None:
-    """Return the answer to subagents that speak after the survey's end; None if none does."""
+def late_news(messages: Sequence[Message], tools: frozenset[str]) -> Step:
+    """Return the answer to subagents that speak after the survey's end; empty if none does."""
     state = Survey(messages, tools, "")
     told = [
         f"“{report.name}” ended after me ({report.status}). It says: {quote(text)}"
         for report, text in parts_of(state.fresh, origins.Report)
     ]
     told += [WORDS["late_question"]] if state.answer_all else []
-    text = joined(state.on_edits, *told)
-    return Step(text, tuple(state.answer_all)) if text else None
+    return Step(joined(state.on_edits, *told), tuple(state.answer_all))
 
 
-def _wait(agents: Collection[AgentId], limit: int) -> list[ToolCall]:
-    return [call("wait", agent_ids=list(agents), timeout_s=limit)] if agents else []
+class Survey(History):
+    """All that the next step of a survey follows from; scenes name the attributes."""
 
-
-class _Team(History):
-    """The task list and the subagents; scenes name the attributes."""
-
-    def __init__(self, messages: Sequence[Message], tools: frozenset[str]) -> None:
+    def __init__(self, messages: Sequence[Message], tools: frozenset[str], system: str) -> None:
         super().__init__(messages, tools)
-        self.has_list, has_team = tools >= _LIST, tools >= _TEAM
-        # The tasks that the tools allow.
-        self.keys = [key for key in PLAN if (has_team if key in CREW else key in tools)]
+        self.is_first = len(messages) == 1
+        self._see_list()
         self._see_team()
         self._see_waits()
-        self._see_list()
         self._see_dropped()
+        self._see_folder(system)
+        self._see_files()
+        self._see_texts()
+        self._see_tries()
+        self._see_edits()
 
     def of(self, name: str) -> list[Done]:
         """Return the survey's own calls of a tool."""
         found = super().of(name)
         return [one for one in found if name != "grep" or one.given("pattern") == _SEARCH]
 
-    def _see_team(self) -> None:
-        spawned = [(one.given("description"), one.result.facts) for one in self.of("spawn")]
-        # Name → id.
-        self.started = {f.name: f.agent_id for _, f in spawned if isinstance(f, facts.Started)}
-        self.spawned = {*self.started, *(name for name, _ in spawned)}
-        reports = parts_of(self.messages, origins.Report)
-        ended = {report.agent_id for report, _ in reports}
-        self.at_work = {name: agent for name, agent in self.started.items() if agent not in ended}
-        # What came of each, or why nothing did.
-        gave = {one.name: text for one, text in reports if one.status == "completed" and text}
-        lacks = dict.fromkeys(self.spawned - set(self.started), _ENDS["lost"])
-        lacks |= dict.fromkeys(self.at_work, _ENDS["at_work"])
-        lacks |= {one.name: _ENDS.get(one.status, _ENDS["other"]) for one, _ in reports}
-        self.lacks = {name: lacks[name] for name in CREW if name in lacks and name not in gave}
-        told = [(name, (lacks | gave).get(name, "")) for name in CREW]
-        blocks = [(name, fence(text.splitlines(), limit=8)) for name, text in told if text]
-        self.findings = [{"name": name, "block": block} for name, block in blocks]
-
-    def _see_waits(self) -> None:
-        done = self.of("wait")
-        waits = [f for one in done if isinstance(f := one.result.facts, facts.Waited)]
-        came = [f for one in self.came if isinstance(f := one.result.facts, facts.Waited)]
-        outcomes = [wait.outcome for wait in waits]
-        self.has_waited = any(outcome != "question" for outcome in outcomes)
-        self.has_timed_out = any(wait.outcome == "timeout" for wait in came)
-        # Once nothing comes any more the survey goes on alone.
-        idle = outcomes.count("timeout")
-        is_vain = idle > 1 or "nobody" in outcomes or any(one.result.is_error for one in done)
-        self.awaited = {} if is_vain or "wait" not in self.tools else self.at_work
-        self.wait_for_team = _wait(self.awaited.values(), _LONG_WAIT_S if idle else _WAIT_S)
-        # Who asks what since the last answer: in answers of `wait`, and in notes.
-        asked = {wait.agent_id: wait.question for wait in came if wait.outcome == "question"}
-        asked |= {o.agent_id: text for o, text in parts_of(self.fresh, origins.ChildQuestion)}
-        names = {agent: name for name, agent in self.started.items()}
-        told = [
-            f"“{names.get(a, a)}” asks: {text.partition(chr(10))[0]}" for a, text in asked.items()
-        ]
-        known = "\n".join(one.text for one in self.messages if one.role == "assistant")
-        self.new_questions = joined(*(line for line in told if line not in known))
-        times = Counter(wait.agent_id for wait in waits if wait.outcome == "question")
-        often = max((times[agent] for agent in asked), default=0)
-        self.is_impatient = often >= _MOST_PATIENCE or "wait" not in self.tools
-        patience = round(script.seconds(_PATIENCE_S * _MOST_PATIENCE))
-        self.patience = counted(max(patience, 1), "second")
-        agents = asked if "answer_child" in self.tools else ()
-        self.answer_all = [call("answer_child", agent_id=a, answer=WORDS["answer"]) for a in agents]
-        # An answer of the person's ends this: the wait is then one for the report.
-        self.wait_for_person = _wait(agents, _WAIT_S)
-
-    def _see_list(self) -> None:
-        keys = {plan["subject"]: key for key, plan in PLAN.items()}
-        made = [(one.given("subject"), one.result.facts) for one in self.of("TaskCreate")]
-        subjects = {subject for subject, _ in made}
-        self.create_tasks = [
-            call("TaskCreate", subject=PLAN[key]["subject"], activeForm=PLAN[key]["active"])
-            for key in self.keys
-            if PLAN[key]["subject"] not in subjects
-        ]
-        shown = [(keys.get(one), f) for one, f in made if isinstance(f, facts.ListShown)]
-        self.ids = {key: f.task_id for key, f in shown if key}
-        # The newest state of the list, with what reports said of it since.
-        self.states: dict[int, str] = {}
-        for message in self.messages:
-            seen = [o for o, _ in parts_of([message], origins.TaskListShown, origins.Report)]
-            for one in (*(result.facts for result in message.results), *seen):
-                if isinstance(one, facts.ListShown | origins.TaskListShown):
-                    self.states = dict(one.states)
-                elif isinstance(one, origins.Report) and one.task_id in self.states:
-                    self.states[one.task_id] = one.task_status or self.states[one.task_id]
-
-    def _see_dropped(self) -> None:
-        # What the person took off the list, or ticked off, and of that what was not begun.
-        off = {key for key in self.ids if self.status(key) in {"", "completed"}}
-        calls = [one for one in self.calls if one.call.name != "grep"]
-        calls += [one for one in self.calls if one.given("pattern") == _SEARCH]
-        self.dropped = off - {one.call.name for one in calls} - set(self.started)
-        known = self.spawned | self.dropped
-        self.idle = [name for name in CREW if name in self.keys and name not in known]
-        self.unwanted = [name for name in self.at_work if name in off and "stop" in self.tools]
-        stopped = {one.given("agent_id") for one in self.of("stop")}
-        agents = [self.at_work[name] for name in self.unwanted]
-        self.stop_unwanted = [call("stop", agent_id=one) for one in agents if one not in stopped]
+    def begin(self, scene: script.Scene) -> None:
+        """Take this as the next scene, for those that may be played before it."""
+        self.begun = {one.name for one in script.calls(scene, self)}
+        self.can_wait = self.awaited and not self.tried and self.begun <= {"write"}
+        # What is put right in the list before the last words, unless that was just tried.
+        made = [one.arguments for one in self.answer.tool_calls] if self.answer else []
+        due = () if self.begun else self.updates(set())
+        self.last_updates = due if made != [one.arguments for one in due] else ()
 
     def may(self, tool: str) -> bool:
         """Whether the tool is there and its task was not taken off the list."""
         return tool in self.tools and tool not in self.dropped
+
+    def _see_list(self) -> None:
+        self.has_list, has_team = self.tools >= _LIST, self.tools >= _TEAM
+        # The tasks that the tools allow.
+        self.keys = [key for key in PLAN if (has_team if key in CREW else key in self.tools)]
+        made = {one.given("subject"): one.result.facts for one in self.of("TaskCreate")}
+        self.create_tasks = [
+            call("TaskCreate", subject=PLAN[key]["subject"], activeForm=PLAN[key]["active"])
+            for key in self.keys
+            if PLAN[key]["subject"] not in made
+        ]
+        shown = {key: made.get(plan["subject"]) for key, plan in PLAN.items()}
+        self.ids = {key: f.task_id for key, f in shown.items() if isinstance(f, facts.ListShown)}
+        # The newest state of the list, with what reports said of it since.
+        self.states: dict[int, str] = {}
+        for message in self.messages:
+            told = [o for o, _ in parts_of([message], origins.TaskListShown, origins.Report)]
+            for one in (*(result.facts for result in message.results), *told):
+                if isinstance(one, facts.ListShown | origins.TaskListShown):
+                    self.states = dict(one.states)
+                elif isinstance(one, origins.Report) and one.task_id in self.states:
+                    self.states[one.task_id] = one.task_status or self.states[one.task_id]
 
     def status(self, key: str) -> str:
         """Return a task's status; empty when it is not, or no longer, on the list."""
@@ -180,17 +125,16 @@ class _Team(History):
 
     def updates(self, begun: set[str]) -> tuple[ToolCall, ...]:
         """Return the calls that bring the list up to date when these tools are called now."""
-        given: list[tuple[str, dict[str, object]]] = []
-        if "glob" in begun and not self.of("glob"):
-            for key in self.keys:
-                blockers = [b for b in PLAN[key].get("blockers", ()) if self.status(b)]
-                if self.status(key) and blockers:
-                    given.append((key, {"addBlockedBy": [self.ids[one] for one in blockers]}))
-        for key in self.keys:
-            old, new = self.status(key), self._due(key, begun)
-            if key not in self.dropped and old not in {"", new}:
-                given.append((key, {"status": new}))
-        made = (call("TaskUpdate", taskId=self.ids[key], **more) for key, more in given)
+        made: list[ToolCall] = []
+        on_list = [key for key in self.keys if self.status(key)]
+        for key in on_list if "glob" in begun and not self.listed else ():
+            blockers = [self.ids[one] for one in PLAN[key].get("blockers", ()) if self.status(one)]
+            if blockers:
+                made.append(call("TaskUpdate", taskId=self.ids[key], addBlockedBy=blockers))
+        for key in on_list:
+            new = self.status(key) if key in self.dropped else self._due(key, begun)
+            if new != self.status(key):
+                made.append(call("TaskUpdate", taskId=self.ids[key], status=new))
         return tuple(made) if self.has_list else ()
 
     def _due(self, key: str, begun: set[str]) -> str:
@@ -205,44 +149,79 @@ class _Team(History):
         # What was tried and refused, or never begun, goes off the list at the end.
         return self.status(key) if begun else "deleted"
 
+    def _see_dropped(self) -> None:
+        # What the person took off the list, or ticked off, and of that what was not begun.
+        off = {key for key in self.ids if self.status(key) in {"", "completed"}}
+        done = [o for o in self.calls if o.call.name != "grep" or o.given("pattern") == _SEARCH]
+        self.dropped = off - {one.call.name for one in done} - set(self.started)
+        known = self.spawned | self.dropped
+        self.idle = [name for name in CREW if name in self.keys and name not in known]
+        self.unwanted = [name for name in self.at_work if name in off and "stop" in self.tools]
+        agents = [self.at_work[name] for name in self.unwanted]
+        self.stop_unwanted = self.unmade("stop", "agent_id", agents)
 
-class Survey(_Team):
-    """All that the next step of a survey follows from; scenes name the attributes."""
+    def _see_team(self) -> None:
+        started = facts_of(self.of("spawn"), facts.Started)
+        # Name → id.
+        self.started = {one.name: one.agent_id for one in started}
+        self.spawned = {*self.started, *(one.given("description") for one in self.of("spawn"))}
+        reports = parts_of(self.messages, origins.Report)
+        ended = {report.agent_id for report, _ in reports}
+        self.at_work = {name: agent for name, agent in self.started.items() if agent not in ended}
+        # What came of each, or why nothing did.
+        gave = {one.name: text for one, text in reports if one.status == "completed" and text}
+        ends = dict.fromkeys(self.spawned, "lost") | dict.fromkeys(self.at_work, "at_work")
+        ends |= {one.name: one.status for one, _ in reports}
+        lacks = {name: _ENDS.get(end, _ENDS["other"]) for name, end in ends.items()}
+        self.lacks = {name: lacks[name] for name in CREW if name in ends and name not in gave}
+        told = {name: (lacks | gave)[name].splitlines() for name in CREW if name in ends}
+        self.findings = [{"name": name, "block": fence(t, limit=8)} for name, t in told.items()]
 
-    def __init__(self, messages: Sequence[Message], tools: frozenset[str], system: str) -> None:
-        super().__init__(messages, tools)
-        self.is_first = len(messages) == 1
-        self._see_folder(system)
-        self._see_files()
-        self._see_texts()
-        self._see_tries()
-        self._see_edits()
-
-    def begin(self, scene: script.Scene) -> None:
-        """Take this as the next scene, for those that may be played before it."""
-        self.begun = {one.name for one in script.calls(scene, self)}
-        self.can_wait = self.awaited and not self.tried and self.begun <= {"write"}
-        # What is put right in the list before the last words, unless that was just tried.
-        made = [one.arguments for one in self.answer.tool_calls] if self.answer else []
-        due = () if self.begun else self.updates(set())
-        self.last_updates = due if made != [one.arguments for one in due] else ()
+    def _see_waits(self) -> None:
+        done = self.of("wait")
+        waits, came = facts_of(done, facts.Waited), facts_of(self.came, facts.Waited)
+        outcomes = [wait.outcome for wait in waits]
+        self.has_waited = any(outcome != "question" for outcome in outcomes)
+        self.has_timed_out = any(wait.outcome == "timeout" for wait in came)
+        # Once nothing comes any more the survey goes on alone.
+        idle = outcomes.count("timeout")
+        is_vain = idle > 1 or "nobody" in outcomes or any(one.result.is_error for one in done)
+        self.awaited = {} if is_vain or "wait" not in self.tools else self.at_work
+        self.wait_for_team = _wait(self.awaited.values(), _LONG_WAIT_S if idle else _WAIT_S)
+        # Who asks what since the last answer: in answers of `wait`, and in notes.
+        asked = {wait.agent_id: wait.question for wait in came if wait.outcome == "question"}
+        asked |= {o.agent_id: text for o, text in parts_of(self.fresh, origins.ChildQuestion)}
+        names = {agent: name for name, agent in self.started.items()}
+        told = [
+            f"“{names.get(one, one)}” asks: {asked[one].partition(chr(10))[0]}" for one in asked
+        ]
+        known = "\n".join(one.text for one in self.messages if one.role == "assistant")
+        self.new_questions = joined(*(line for line in told if line not in known))
+        times = Counter(wait.agent_id for wait in waits if wait.outcome == "question")
+        often = max((times[agent] for agent in asked), default=0)
+        self.is_impatient = often >= _MOST_PATIENCE or "wait" not in self.tools
+        patience = round(script.seconds(_PATIENCE_S * _MOST_PATIENCE))
+        self.patience = counted(max(patience, 1), "second")
+        agents = asked if "answer_child" in self.tools else ()
+        self.answer_all = [call("answer_child", agent_id=a, answer=WORDS["answer"]) for a in agents]
+        # An answer of the person's ends this: the wait is then one for the report.
+        self.wait_for_person = _wait(agents, _WAIT_S)
 
     def _see_folder(self, system: str) -> None:
         self.listed, self.pages = self.of("glob"), self.texts("glob")
+        last = self.pages[-1] if self.pages else ""
         is_given_up = not self.news or len(self.listed) >= _MOST_TRIES
         self.has_failed_to_list = bool(self.listed) and is_given_up
         self.list_error = self.listed[-1].result.text[:300] if self.listed else ""
         self.list_files = [call("glob", pattern="**/*")]
         search = call("grep", pattern=_SEARCH, ignore_case=True)
         self.search_points = [search] if self.may("grep") else []
-        last = self.pages[-1] if self.pages else ""
-        self.least = "at least " if history.is_cut(last) else ""
         has_more = len(self.pages) < _MOST_PAGES and "glob" in self.tools
-        self.offset = history.next_offset(last) if has_more else 0
+        self.offset = folder.next_offset(last) if has_more else 0
         self.list_more = [call("glob", pattern="**/*", offset=self.offset)] if self.offset else []
         self.skill = skills.fitting(system, self.paths)
-        is_due = self.skill and "skill" in self.tools and not self.of("skill")
-        self.load_skill = [call("skill", name=self.skill)] if is_due else []
+        is_due = self.skill and not self.of("skill")
+        self.load_skill = self.unmade("skill", "name", [self.skill] if is_due else [])
         self.spawn_idle = [self._spawn(name) for name in self.idle]
 
     def _spawn(self, name: str) -> ToolCall:
@@ -255,24 +234,23 @@ class Survey(_Team):
         self.wishes = Wishes(opening, self.notes, self.paths)
         self.readings = {one.given("path"): Result(one) for one in self.of("read")}
         # Files that an earlier survey has made; no others are overwritten.
-        ours = {p for p, one in self.readings.items() if WORDS["signature"] in one.lines}
+        ours = {path for path, one in self.readings.items() if WORDS["signature"] in one.lines}
         self.target = next((t for t in TARGETS if t not in self.paths or t in ours), "")
         others = [path for path in self.paths if path not in TARGETS]
         targets = [path for path in TARGETS if path in self.paths]
-        chosen = dict.fromkeys((*folder.worth_reading(others), *self.wishes.files, *targets))
-        unread = [path for path in chosen if path not in self.readings and self.may("read")]
-        self.read_files = [call("read", path=path) for path in unread]
+        chosen = (*folder.worth_reading(others), *self.wishes.files, *targets)
+        self.read_files = self.unmade("read", "path", chosen if self.may("read") else ())
+        self.shown = [one for path, one in self.readings.items() if path not in TARGETS]
         self.files = [path for path in self.paths if path not in ours]
         self.folders = {path.rpartition("/")[0] for path in self.files} | {""}
-        self.shown = [one for path, one in self.readings.items() if path not in TARGETS]
-        searches = self.texts("grep")
-        self.least_points = "At least " if any(map(history.is_cut, searches)) else ""
-        hits = [hit for text in searches for hit in history.hits(text)]
+        hits = [hit for text in self.texts("grep") for hit in folder.hits(text)]
         self.points = [h for h in hits if _MARK.search(h["text"]) and h["path"] not in ours]
 
     def _see_texts(self) -> None:
         self.is_short, self.is_dry = self.wishes.is_short, self.wishes.is_dry
         self.said, self.first_points = self.wishes.said[:10], self.points[:12]
+        self.least = "at least " if any(map(folder.is_cut, self.pages[-1:])) else ""
+        self.least_points = "At least " if any(map(folder.is_cut, self.texts("grep"))) else ""
         self.at_least = self.least.capitalize()
         self.kinds = folder.kinds_table(self.files, 8)
         self.all_kinds = folder.kinds_table(self.files, 5 if self.is_short else 15)
@@ -283,11 +261,11 @@ class Survey(_Team):
 
     def _see_tries(self) -> None:
         self.tried = self.of("write")
-        last = self.tried[-1] if self.tried else _NEVER
+        last = self.tried[-1] if self.tried else Done(call(""), ToolResult("", ""))
         self.write_draft = [call("write", path=self.target, content=self.draft)]
         found = self.readings.get(self.target)
-        is_same = found is not None and "\n".join(found.lines).strip() == self.draft.strip()
-        self.is_up_to_date, self.is_there = is_same, self.target in self.paths
+        self.is_up_to_date = bool(found) and "\n".join(found.lines).strip() == self.draft.strip()
+        self.is_there = self.target in self.paths
         self.is_written = bool(self.tried) and not last.result.is_error
         is_free = 0 < len(self.tried) < _MOST_TRIES and not self.is_dry
         self.can_try = is_free and self.may("write")
@@ -307,25 +285,27 @@ class Survey(_Team):
         return wishes
 
     def _see_edits(self) -> None:
-        fresh = [one for note, _ in parts_of(self.fresh, origins.TaskEdits) for one in note.edits]
+        fresh, made = (
+            [one for note, _ in parts_of(messages, origins.TaskEdits) for one in note.edits]
+            for messages in (self.fresh, self.messages)
+        )
         told = [joined(quote(one.line), self._reply_to(one)) for one in fresh[:_MOST_EDITS]]
         self.on_edits = joined("You changed my list:", *told) if told else ""
         # What was added is searched for; what came of it is told, and the task is ticked off.
         self.search_added: list[ToolCall] = []
         self.added: list[dict[str, object]] = []
-        made = [one for note, _ in parts_of(self.messages, origins.TaskEdits) for one in note.edits]
         for edit in made if self.has_list else ():
-            status = self.states.get(edit.task_id)
-            word = max(_WORD.findall(edit.subject), key=len, default="")
-            if edit.kind != "add" or status not in {"pending", "in_progress"}:
-                continue
-            new = "completed" if status == "in_progress" else "in_progress"
-            self.search_added.append(call("TaskUpdate", taskId=edit.task_id, status=new))
+            status = self.states.get(edit.task_id) if edit.kind == "add" else ""
+            pattern = re.escape(max(_WORD.findall(edit.subject), key=len, default=""))
             if status == "in_progress":
-                self.added.append({"task_id": edit.task_id, "found": self._found(word)})
-            elif word and "grep" in self.tools:
-                search = call("grep", pattern=re.escape(word), ignore_case=True)
-                self.search_added.append(search)
+                done = call("TaskUpdate", taskId=edit.task_id, status="completed")
+                self.search_added.append(done)
+                self.added.append({"task_id": edit.task_id, "found": self._found(pattern)})
+            elif status == "pending":
+                begun = call("TaskUpdate", taskId=edit.task_id, status="in_progress")
+                self.search_added.append(begun)
+                if pattern and "grep" in self.tools:
+                    self.search_added.append(call("grep", pattern=pattern, ignore_case=True))
 
     def _reply_to(self, edit: origins.EditLine) -> str:
         is_done = edit.kind == "next" and self.states.get(edit.task_id) == "completed"
@@ -333,8 +313,13 @@ class Survey(_Team):
         return replies.get("done" if is_done else edit.kind, replies["other"])
 
     def _found(self, word: str) -> str:
-        texts = [one.result.text for one in self.calls if one.given("pattern") == re.escape(word)]
+        texts = [one.result.text for one in self.calls if one.given("pattern") == word]
         if not word or not texts:
             return "There is no word in it that I could search for."
-        lines = [line for line in texts[0].splitlines() if re.search(r":\d+:", line)]
-        return f"I searched for {code(word)} and found {counted(len(lines), 'line')}."
+        return (
+            f"I searched for {code(word)} and found {counted(len(folder.hits(texts[0])), 'line')}."
+        )
+
+
+def _wait(agents: Collection[AgentId], limit: int) -> list[ToolCall]:
+    return [call("wait", agent_ids=list(agents), timeout_s=limit)] if agents else []

@@ -13,6 +13,7 @@ from typing import Annotated, Any, BinaryIO
 from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay, ImagePart
+from desktop_agent.core.parts.pictures import picture_type
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
@@ -27,12 +28,6 @@ _LINES = 2000
 _LINE_LENGTH = 2000
 _RESULT_LENGTH = 100_000
 _LARGEST_IMAGE = 5_000_000
-_IMAGES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 class ReadArguments(Arguments, frozen=True):
@@ -66,14 +61,14 @@ class _Window:
 
 async def _preview(args: ReadArguments, ctx: ToolContext) -> Preview:
     path = _resolved(args.path, ctx)
-    name = relative_name(ctx.workspace, path)
-    names = names_of(ctx.workspace, args.path, path)
+    name = relative_name(ctx.boundary, path)
+    names = names_of(ctx.boundary, args.path, path)
     return Preview(
         title=f"Read {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
         called=tuple(map(os.path.normpath, names[1:])),
-        protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
+        protected=(name,) if any(is_secret(each, ctx.boundary.own) for each in names) else (),
     )
 
 
@@ -96,23 +91,23 @@ async def read(args: ReadArguments, ctx: ToolContext) -> ToolOutput:
 
 def _resolved(path: str, ctx: ToolContext) -> Path:
     """Resolve a path; what was cut out of the session's results may be read too."""
-    return ctx.outputs.find(path) or resolve_for_read(ctx.workspace, path)
+    return ctx.outputs.find(path) or resolve_for_read(ctx.boundary, path)
 
 
 def _open(path: Path, ctx: ToolContext) -> BinaryIO:
     if ctx.outputs.find(str(path)) == path:
         return ctx.outputs.open(path)
-    return open_read(ctx.workspace, path)
+    return open_read(ctx.boundary, path)
 
 
 def _read(path: Path, args: ReadArguments, ctx: ToolContext) -> ToolOutput:
-    name = relative_name(ctx.workspace, path)
+    name = relative_name(ctx.boundary, path)
     if path.is_dir():
         raise ToolError(f"{name} is a folder; use `glob` to list it.")
     with _open(path, ctx) as file:
         start = file.read(64)
         file.seek(0)
-        if media_type := _image_type(start):
+        if media_type := picture_type(start):
             return _image(name, media_type, file)
         if is_document(name):
             return _document(name, file, args)
@@ -124,12 +119,6 @@ def _read(path: Path, args: ReadArguments, ctx: ToolContext) -> ToolOutput:
             window, found = _window(name, content, args), digest(content)
     ctx.files.remember(path, found)
     return _numbered(name, window)
-
-
-def _image_type(start: bytes) -> str:
-    if start.startswith(b"RIFF") and start[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in _IMAGES if start.startswith(magic)), "")
 
 
 def _image(name: str, media_type: str, file: BinaryIO) -> ToolOutput:

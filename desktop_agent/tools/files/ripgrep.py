@@ -50,7 +50,7 @@ async def search(program: str, folder: Path, query: Query, ctx: ToolContext) -> 
         # Only to be quick: `--glob` itself would bring back what git ignores.
         words += ["--type-add", f"wanted:{query.glob}", "--type", "wanted"]
     words += [f"--iglob=!{pattern}" for pattern in search_exclusions()]
-    words += [f"--glob=!/{escape(name)}*" for name in private_below(folder, ctx.own)]
+    words += [f"--glob=!/{escape(name)}*" for name in private_below(folder, ctx.boundary.own)]
     words += ["-e", query.pattern, "--", "."]
     process = await _start(words, folder, ctx)
     try:
@@ -61,7 +61,7 @@ async def search(program: str, folder: Path, query: Query, ctx: ToolContext) -> 
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
         await process.wait()
-    prefix = relative_name(ctx.workspace, folder)
+    prefix = relative_name(ctx.boundary, folder)
     return lines if prefix == "." else [f"{prefix}/{line}" for line in lines]
 
 
@@ -76,7 +76,7 @@ async def _start(words: list[str], folder: Path, ctx: ToolContext) -> Process:
     if sys.platform != "linux":
         return await asyncio.create_subprocess_exec(*words, cwd=folder, **options)
     # Through the open folder: what is put in its place meanwhile is not searched.
-    with open_folder(ctx.workspace, folder) as descriptor:
+    with open_folder(ctx.boundary, folder) as descriptor:
         directory = f"/proc/self/fd/{descriptor}"
         return await asyncio.create_subprocess_exec(*words, cwd=directory, **options)
 

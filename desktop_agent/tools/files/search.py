@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
-from desktop_agent.engine.permissions.file_rules import refuses
+from desktop_agent.engine.permissions.file_rules import is_unreadable, unreadable_patterns
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of, private_below
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
 from desktop_agent.engine.workspace.programs import find_program
@@ -67,15 +67,15 @@ def _describe_grep(raw: Mapping[str, Any]) -> str:
 
 
 async def _preview_grep(args: GrepArguments, ctx: ToolContext) -> Preview:
-    path = resolve_for_read(ctx.workspace, args.path)
-    name = relative_name(ctx.workspace, path)
-    names = names_of(ctx.workspace, args.path, path)
+    path = resolve_for_read(ctx.boundary, args.path)
+    name = relative_name(ctx.boundary, path)
+    names = names_of(ctx.boundary, args.path, path)
     return Preview(
         title=f"Search {name}?",
         display=FilesDisplay((name,)),
         paths=(str(path),),
         called=tuple(map(os.path.normpath, names[1:])),
-        protected=(name,) if any(is_secret(each, ctx.own) for each in names) else (),
+        protected=(name,) if any(is_secret(each, ctx.boundary.own) for each in names) else (),
     )
 
 
@@ -85,7 +85,7 @@ async def glob(args: GlobArguments, ctx: ToolContext) -> ToolOutput:
 
     Leaves out what git ignores. Gives paths relative to the workspace folder, one a line.
     """
-    folder = resolve_for_read(ctx.workspace, args.path)
+    folder = resolve_for_read(ctx.boundary, args.path)
     return await asyncio.to_thread(_glob, folder, args, ctx)
 
 
@@ -96,12 +96,12 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     Gives `path:line:text`, one a line. Leaves out what git ignores, binary files and files
     with secrets.
     """
-    path = resolve_for_read(ctx.workspace, args.path)
+    path = resolve_for_read(ctx.boundary, args.path)
     ctx.require_judged(path)
     is_folder = _is_folder(path, args.path)
     # What rules keep from being read is passed over by our own search alone.
-    own = {ctx.workspace.root, *ctx.workspace.write_roots}
-    program = "" if _unread(ctx) else find_program("rg", own)
+    own = {ctx.boundary.root, *ctx.boundary.write_roots}
+    program = "" if unreadable_patterns(ctx.boundary) else find_program("rg", own)
     if program and is_folder:
         lines = await ripgrep.search(program, path, _query(args), ctx)
     else:
@@ -113,10 +113,10 @@ def _glob(folder: Path, args: GlobArguments, ctx: ToolContext) -> ToolOutput:
     if not _is_folder(folder, args.path):
         raise ToolError(f"{args.path} is a file; use `read`.")
     wanted = glob_pattern(args.pattern)
-    walk = Walk(ctx.workspace, folder)
+    walk = Walk(ctx.boundary, folder)
     matching = (path for path in walk.files() if wanted.fullmatch(path))
     found = list(islice(matching, args.offset, args.offset + _FILES + 1))
-    prefix = relative_name(ctx.workspace, folder)
+    prefix = relative_name(ctx.boundary, folder)
     names = [_shown(path if prefix == "." else f"{prefix}/{path}") for path in found[:_FILES]]
     notes: list[str] = []
     if len(found) > _FILES:
@@ -145,18 +145,18 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
     end = args.offset + _MATCHES + 1
     if not is_folder:
         # Asked for by name, a pipe or a device is an error and not "no match".
-        open_read(ctx.workspace, path).close()
-        if _is_refused(path, ctx):
+        open_read(ctx.boundary, path).close()
+        if is_unreadable(ctx.boundary, str(path)):
             raise ToolError(f"a rule of the person's refuses to read {args.path}.")
-        name = relative_name(ctx.workspace, path)
+        name = relative_name(ctx.boundary, path)
         return list(islice(_matches(path, name, wanted, args, ctx), args.offset, end))
     names = glob_pattern(args.glob) if args.glob else None
-    walk = Walk(ctx.workspace, path, seconds=_SECONDS)
-    private = private_below(path, ctx.own)
+    walk = Walk(ctx.boundary, path, seconds=_SECONDS)
+    private = private_below(path, ctx.boundary.own)
 
     def everything() -> Iterator[str]:
         for relative in walk.files():
-            shown = relative_name(ctx.workspace, path / relative)
+            shown = relative_name(ctx.boundary, path / relative)
             # The folder itself was evaluated already; only what is below it is checked here.
             if is_secret(relative) or relative.startswith(private):
                 continue
@@ -175,10 +175,11 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
 def _matches(
     path: Path, name: str, wanted: Expression, args: GrepArguments, ctx: ToolContext
 ) -> Iterator[str]:
-    if _is_refused(path, ctx):
+    # A search would show its lines just as well.
+    if is_unreadable(ctx.boundary, str(path)):
         return
     try:
-        file = open_read(ctx.workspace, path)
+        file = open_read(ctx.boundary, path)
     except ToolError:  # a link, a pipe, or gone by now
         return
     with file:
@@ -191,15 +192,6 @@ def _matches(
             yield _shown(name) if args.files_only else f"{_shown(name)}:{number}:{text}"
             if args.files_only:
                 return
-
-
-def _unread(ctx: ToolContext) -> list[str]:
-    return [rule.pattern for rule in ctx.refusals if rule.tool == "read" and rule.pattern]
-
-
-def _is_refused(path: Path, ctx: ToolContext) -> bool:
-    """Whether a rule for `read` refuses it: a search would show its lines just as well."""
-    return any(refuses(one, (str(path),), ctx.workspace.root) for one in _unread(ctx))
 
 
 def _matches_output(lines: list[str], args: GrepArguments) -> ToolOutput:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import Workspace
+from desktop_agent.core.workspace import Folders
 from desktop_agent.engine.workspace.ignored_files import IGNORE_FILE_LENGTH, IgnoreRules
 from desktop_agent.engine.workspace.safe_open import open_beneath, open_folder
 from desktop_agent.tools.files.patterns import Expression
@@ -28,7 +28,7 @@ class Walk:
     `seconds` bounds the walk, with what is done to each file in between.
     """
 
-    workspace: Workspace
+    bounds: Folders
     folder: Path
     seconds: float = 20.0
     was_cut: bool = False
@@ -59,7 +59,7 @@ class Walk:
                 self._note_ignore_file(prefix, (Path(root) / ".gitignore").read_bytes)
                 yield prefix, folders, names
             return
-        with open_folder(self.workspace, self.folder) as top:
+        with open_folder(self.bounds, self.folder) as top:
             for root, folders, names, descriptor in os.fwalk(".", dir_fd=top):
                 prefix = "" if root == "." else root.removeprefix("./") + "/"
                 if ".gitignore" in names:

@@ -114,7 +114,7 @@ async def _carry_out(plan: Any, args: Arguments, ctx: ToolContext) -> ToolOutput
 
 
 def _write(change: _Change, ctx: ToolContext) -> ToolOutput:
-    write_atomic(ctx.workspace, change.path, change.new, expected=change.old_digest)
+    write_atomic(ctx.boundary, change.path, change.new, expected=change.old_digest)
     ctx.files.remember(change.path, digest(change.new))
     display = change.display
     verb = "Created" if display.is_new else "Changed"
@@ -122,10 +122,10 @@ def _write(change: _Change, ctx: ToolContext) -> ToolOutput:
 
 
 def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
-    path = resolve_for_write(ctx.workspace, args.path)
+    path = resolve_for_write(ctx.boundary, args.path)
     new = encode_new(args.content)
     old = _content(path, ctx)
-    name = relative_name(ctx.workspace, path)
+    name = relative_name(ctx.boundary, path)
     if old is None:
         return _change(path, name, None, new)
     if old == new:
@@ -135,8 +135,8 @@ def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
 
 
 def _plan_edit(args: EditArguments, ctx: ToolContext) -> _Change:
-    path = resolve_for_write(ctx.workspace, args.path)
-    name = relative_name(ctx.workspace, path)
+    path = resolve_for_write(ctx.boundary, args.path)
+    name = relative_name(ctx.boundary, path)
     replacements = _replacements(args)
     old = _content(path, ctx)
     if old is None:
@@ -167,7 +167,7 @@ def _content(path: Path, ctx: ToolContext) -> bytes | None:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with open_read(ctx.workspace, path) as file:
+    with open_read(ctx.boundary, path) as file:
         content = file.read(WHOLE + 1)
     if len(content) > WHOLE:
         raise ToolError(f"{path.name} is larger than {WHOLE // 1_000_000} MB.")
@@ -191,14 +191,16 @@ def _is_asked(name: PurePath, own: OwnPlaces) -> bool:
 
 def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolContext) -> Preview:
     display = change.display
-    names = names_of(ctx.workspace, given, change.path)
+    names = names_of(ctx.boundary, given, change.path)
     return Preview(
         title=title,
         display=display,
         stakes=_stakes(display),
         paths=(str(change.path),),
         called=tuple(map(os.path.normpath, names[1:])),
-        protected=(change.name,) if any(_is_asked(name, ctx.own) for name in names) else (),
+        protected=(change.name,)
+        if any(_is_asked(name, ctx.boundary.own) for name in names)
+        else (),
         rules=(Rule(tool_name, glob.escape(change.name)), Rule(tool_name, "*")),
         fingerprint=f"{change.old_digest}:{digest(change.new)}",
     )

@@ -7,10 +7,12 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
+import msgspec
+
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolContext
-from desktop_agent.engine.permissions.file_rules import unreadable, unwritable
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions.protected_files import is_protected
 from desktop_agent.engine.permissions.shell.git_profile import GitUse
 from desktop_agent.engine.workspace.containment import is_within
@@ -45,26 +47,25 @@ def containment_of(
 
 
 def boundary_of(ctx: ToolContext, containment: Containment, directory: str) -> Boundary:
-    """Return what a command in `directory` may reach.
+    """Return what a command in `directory` may reach: the call's boundary, as far as it is there.
 
     A folder that is gone, as with a disk, is left out, and so is one whose path leads elsewhere
     by now: a command may have put a link in its way. A protected one, which an agent may give its
     subagents, is only read unless the command runs there: that is asked about in every mode.
     """
-    workspace = ctx.workspace
-    found = filter(_is_there, workspace.write_roots)
-    return Boundary(
-        session_id=ctx.session_id,
-        write_roots=tuple(root for root in found if _is_opened(ctx, root, directory)),
-        read_roots=tuple(filter(_is_there, workspace.read_roots)),
-        own=ctx.own,
+    folders = ctx.boundary.folders
+    found = filter(_is_there, folders.write_roots)
+    return msgspec.structs.replace(
+        ctx.boundary,
+        folders=Workspace(
+            folders.root,
+            tuple(filter(_is_there, folders.read_roots)),
+            tuple(root for root in found if _is_opened(ctx, root, directory)),
+            has_root=False,
+        ),
+        call_id=ctx.call_id,
         is_changing=containment.is_changing,
         is_git_writable=containment.is_git_writable,
-        call_id=ctx.call_id,
-        options=ctx.sandbox_options,
-        unreadable=unreadable(ctx.refusals, workspace),
-        unwritable=unwritable(ctx.refusals, workspace),
-        is_offline=ctx.is_offline,
         named=containment.named,
     )
 
@@ -89,7 +90,7 @@ def _is_there(root: str) -> bool:
 
 
 def _is_opened(ctx: ToolContext, root: str, directory: str) -> bool:
-    if is_protected(root, ctx.own) and not is_within(directory, root):
+    if is_protected(root, ctx.boundary.own) and not is_within(directory, root):
         return False
     above = (step for step in PurePath(root).parents if is_within(step, ctx.workspace.root))
     return not any(all(Path(step, name).exists() for name in _REPOSITORY) for step in above)

@@ -117,7 +117,7 @@ def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
     background = args.run_in_background
     proof = Proof()
     if not background:
-        proof = prove(args.command, directory, ctx.workspace, environment, ctx.own)
+        proof = prove(args.command, directory, ctx.workspace, environment, ctx.boundary.own)
     git = GitUse() if background else git_use(args.command, proof.parts)
     is_changing = args.changes and not proof.is_whole
     contained = containment_of(
@@ -136,7 +136,9 @@ def _previewed(
 ) -> Preview:
     is_inside = contained is not None and contained.is_contained
     is_changing = contained is None or contained.is_changing
-    effects = effects_of(args.command, directory, ctx.workspace, ctx.own, is_changing=is_changing)
+    effects = effects_of(
+        args.command, directory, ctx.workspace, ctx.boundary.own, is_changing=is_changing
+    )
     if contained is not None and effects.protected:
         contained = msgspec.structs.replace(contained, named=effects.protected)
     parts = classify.split_parts(args.command)

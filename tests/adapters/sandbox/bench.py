@@ -17,7 +17,7 @@ import pytest
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure
-from desktop_agent.core.workspace import OwnPlaces
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 
 SHELL = ("bash", "--noprofile", "--norc", "-c")
 HANG_S = 300
@@ -50,8 +50,9 @@ class Bench:
         )
 
     def boundary(self, *, changes: bool = True, git: bool = False) -> Boundary:
+        folders = Workspace(str(self.work), self.readable)
         return Boundary(
-            self.session, (str(self.work),), self.readable, self.own, changes, git
+            self.session, folders, self.own, is_changing=changes, is_git_writable=git
         )  # fmt: skip
 
     async def start(

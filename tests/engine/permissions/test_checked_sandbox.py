@@ -82,7 +82,7 @@ async def test_what_a_command_finds_out_is_told() -> None:
     checked = CheckedSandbox(Sandbox(HOLDS), told.append)
     await checked.ready()
     with pytest.raises(ToolError, match="broken"):
-        await checked.enclose(Boundary(SessionId("se_1"), (), ()), "/", {})
+        await checked.enclose(Boundary(SessionId("se_1"), Workspace("/")), "/", {})
     assert told == [HOLDS, FAILS]
     assert checked.state == FAILS
 

@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import Preview, Tool, ToolError
 from desktop_agent.engine.permissions import file_rules
-from desktop_agent.engine.permissions.file_rules import refuses, unreadable, unwritable
+from desktop_agent.engine.permissions.file_rules import (
+    is_unreadable,
+    refuses,
+    unreadable,
+    unwritable,
+)
 from desktop_agent.engine.permissions.policy import Asked, Refused, Situation, verdict
 from desktop_agent.engine.workspace.containment import make_workspace
 from desktop_agent.tools.files.reading import read
@@ -18,6 +25,10 @@ from desktop_agent.tools.files.writing import edit, write
 
 def denied(*patterns: str, tool: str = "write") -> list[Rule]:
     return [Rule(tool, pattern, "everywhere", is_deny=True) for pattern in patterns]
+
+
+def bound(root: Path, rules: list[Rule]) -> Boundary:
+    return Boundary(SessionId("se_1"), make_workspace(root), refusals=tuple(rules))
 
 
 @pytest.fixture
@@ -45,11 +56,15 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_a_pattern_means_files_and_whole_folders(root: Path, pattern: str, found: set[str]) -> None:
-    workspace = make_workspace(root)
     wanted = {str(root / name) for name in found}
-    assert set(unwritable(denied(pattern), workspace)) == wanted
-    assert set(unreadable(denied(pattern, tool="read"), workspace)) == wanted
-    assert unreadable(denied(pattern), workspace) == ()
+    assert set(unwritable(bound(root, denied(pattern)))) == wanted
+    hiding = bound(root, denied(pattern, tool="read"))
+    assert set(unreadable(hiding)) == wanted
+    assert unreadable(bound(root, denied(pattern))) == ()
+    for path in filter(Path.is_file, root.rglob("*")):
+        is_below = any(path.is_relative_to(each) for each in wanted)
+        # A rule for the bare name of a folder speaks of it as a whole to commands alone.
+        assert is_unreadable(hiding, str(path)) == is_below or pattern == "prod"
 
 
 def test_only_folders_that_a_pattern_may_mean_are_looked_through(
@@ -59,10 +74,10 @@ def test_only_folders_that_a_pattern_may_mean_are_looked_through(
     for number in range(50):
         (root / "src" / f"{number}.py").touch()
     monkeypatch.setattr(file_rules, "_MOST_ENTRIES", 20)
-    workspace = make_workspace(root)
-    assert unwritable(denied("prod/deep/*.yml"), workspace) == (str(root / "prod/deep/a.yml"),)
+    found = unwritable(bound(root, denied("prod/deep/*.yml")))
+    assert found == (str(root / "prod/deep/a.yml"),)
     with pytest.raises(ToolError, match="too many files"):
-        unwritable(denied("*.yml"), workspace)
+        unwritable(bound(root, denied("*.yml")))
 
 
 def test_a_deny_rule_means_the_file_behind_a_link(root: Path, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.tool import Access, Preview, Tool, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions import policy
-from desktop_agent.engine.permissions.host_rules import NETWORK, given_rule
+from desktop_agent.engine.permissions.host_rules import NETWORK, given_rule, local_ports
 from desktop_agent.headless.arguments import UsageError, parse
 from tests.engine.rig import Rig, tool
 from tests.helpers.engines import agent_of
@@ -374,6 +374,23 @@ def test_a_host_that_could_not_be_one_is_a_mistake_of_the_command_line(
         parse(["go", "--workspace", str(tmp_path), "--allow-host", text])
     with pytest.raises(HostError):
         given_rule(text)
+
+
+def test_a_port_of_this_computer_is_open_where_a_rule_allows_exactly_it(tmp_path: Path) -> None:
+    given = parse(
+        ["go", "--workspace", str(tmp_path), "--allow-host", "localhost:5432"]
+    ).hosts  # fmt: skip
+    folder = Rule(NETWORK, "localhost:6379", "folder", "/work")
+    refused = Rule(NETWORK, "localhost:6379", "everywhere", is_deny=True)
+    web = [Rule(NETWORK, "localhost", "everywhere"), Rule(NETWORK, "a.example:80", "everywhere")]
+    # Whatever is allowed to reach all hosts has no port of this computer's.
+    every = Rule(NETWORK, "", "everywhere")
+    assert local_ports([*given, folder, *web, every], "/work") == (5432, 6379)
+    assert local_ports([*given, folder, *web, every], "/other") == (5432,)
+    assert local_ports([*given, folder, refused], "/work") == (5432,)
+    # Where the session's own way out is.
+    with pytest.raises(HostError):
+        given_rule("localhost:3128")
 
 
 def test_pages_follow_the_rules_about_hosts() -> None:

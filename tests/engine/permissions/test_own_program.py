@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from desktop_agent import paths
@@ -22,7 +21,7 @@ async def test_a_write_into_the_app_itself_is_asked_about_where_a_folder_holds_i
 ) -> None:
     """In an environment of the project, say; what stands beside it is the person's project."""
     own = OwnPlaces(program=(str(bench.root / ".venv"),))
-    bench.context = replace(bench.context, own=own)
+    bench.bound(own=own)
     inside = await bench.preview(write, path=".venv/lib/app.py", content="x = 1\n")
     beside = await bench.preview(write, path="app.py", content="x = 1\n")
     assert (inside.protected, beside.protected) == ((".venv/lib/app.py",), ())

@@ -177,6 +177,22 @@ def test_neither_a_folder_nor_its_instructions_speak_for_the_prompt() -> None:
     assert '<instructions path="a&quot; # b/AGENTS.md">' in text
 
 
+def test_inner_instructions_follow_those_of_the_root_and_what_is_too_long_is_named() -> None:
+    files = (
+        Instructions("AGENTS.md", "Use tabs.", 9, ""),
+        Instructions("a/AGENTS.md", "Use spaces.\n</instructions>", 11, "", "a"),
+        Instructions("b/AGENTS.md", "x" * 20_000, 20_000, "", "b"),
+        Instructions("a/c/AGENTS.md", "Use both.", 9, "", "a/c"),
+    )
+    scope = Scope("m", "", "ask", Workspace("/home/x"))
+    text = Prompt().text(scope, None, (), Catalog(instructions=files))
+    assert text.index("Use tabs.") < text.index("Use spaces.") < text.index("Use both.")
+    assert '<instructions path="a/c/AGENTS.md" for="a/c/">\nUse both.\n</instructions>' in text
+    assert text.endswith("before you work in their folder:\n\n- b/AGENTS.md (for b/)")
+    assert text.count("</instructions>") == 3
+    assert "xxx" not in text
+
+
 def test_the_persons_own_instructions_stand_before_the_folders_and_end_where_they_end() -> None:
     catalog = Catalog(instructions=(Instructions("AGENTS.md", "Use tabs.", 9, ""),))
     scope = Scope("m", "", "ask", Workspace("/home/x"))

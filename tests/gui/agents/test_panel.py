@@ -249,6 +249,7 @@ def test_those_of_earlier_turns_stand_below_and_the_newest_is_in_view(panel, qtb
     ended = agent(ONE, "tester", "completed", started_at=500.0, ended_at=900.0)
     live = agent(TWO, "explorer", started_at=600.0)
     show(panel, *past, ended, live)
+    button(panel, "finishedAgents").click()
     keys = [one.key for one in panel.tree.model.rows()]
     assert keys == [ONE, TWO, second, first]
     panel.resize(348, 300)
@@ -316,7 +317,8 @@ def test_a_thousand_ended_rows_come_and_open_at_once(panel) -> None:
         )
         for n in range(1000)
     ]
-    follow(panel, opened())
+    follow(panel, opened(*many[:3]))
+    button(panel, "finishedAgents").click()
     event = AgentsChanged(SESSION, (main_agent(), *many))
     model, steps = panel.tree.model, []
     for signal in (model.rowsInserted, model.rowsRemoved, model.dataChanged, model.modelReset):
@@ -581,21 +583,6 @@ def test_a_note_that_never_reached_the_disk_comes_back_into_its_field(
     assert field.text() == " ".join(filter(None, ("use euros", typed_since)))
 
 
-def test_an_answer_that_never_reached_the_disk_is_offered_with_its_question(panel, qtbot) -> None:
-    asked = Question(QuestionId("qu_1"), ONE, "c1", "Which?", created_at=1.0, is_for_parent=True)
-    follow(panel, opened(agent(ONE, "a", "waiting_answer")))
-    follow(panel, QuestionAsked(ONE, asked))
-    panel.select(ONE)
-    panel.strip.input.begin("answer")
-    field = panel.findChild(QLineEdit, "steerField")
-    field.setText("euros")
-    with qtbot.waitSignal(panel.answered):
-        qtbot.keyClick(field, Qt.Key.Key_Return)
-    panel.give_back("qu_1")
-    panel.strip.input.begin("answer")
-    assert field.text() == "euros"
-
-
 def test_a_waiting_note_can_be_changed_and_taken_back(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
@@ -729,23 +716,31 @@ def ask(panel: AgentPanel, *options: str) -> None:
     follow(panel, QuestionAsked(ONE, question))
 
 
-def test_a_question_is_answered_in_the_card(panel, qtbot) -> None:
-    ask(panel)
-    assert panel.strip.asked.words.text() == "It asks: Which branch?"
-    button(panel, "steer-answer").click()
-    assert panel.strip.input.field.accessibleName() == "Answer tester"
-    qtbot.keyClicks(panel.strip.input.field, "main")
-    with qtbot.waitSignal(panel.answered) as hit, qtbot.assertNotEmitted(panel.steered):
-        qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Return)
-    assert hit.args == ["qu_1", "main"]
-    assert panel.strip.input.field.accessibleName() == "Steer tester"
-
-
-def test_an_offered_answer_is_one_click(panel, qtbot) -> None:
+def test_the_card_of_who_asks_leads_to_the_one_place_for_the_answer(panel, qtbot) -> None:
     ask(panel, "main", "release")
-    with qtbot.waitSignal(panel.answered) as hit:
-        panel.findChildren(QPushButton, "questionOption")[1].click()
-    assert hit.args == ["qu_1", "release"]
+    assert panel.strip.asked.words.text() == "It asks: Which branch?"
+    assert [one.text().strip() for one in panel.strip.asked.findChildren(QPushButton)] == [
+        "Answer…"
+    ]
+    with qtbot.assertNotEmitted(panel.answered):
+        button(panel, "steer-answer").click()
+    field = panel.asks.findChild(QLineEdit, "askField")
+    qtbot.waitFocus(field)
+    qtbot.keyClicks(field, "main")
+    panel.asks.clock = lambda: float("inf")  # the row stands still for long enough
+    with qtbot.waitSignal(panel.answered) as hit, qtbot.assertNotEmitted(panel.steered):
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert hit.args == ["qu_1", "main"]
+
+
+def test_who_is_shown_is_answered_on_the_card_in_the_transcript(panel, qtbot) -> None:
+    ask(panel)
+    asker = AgentInfo(ONE, SESSION, "tester", status="waiting_answer", parent_id=MAIN)
+    follow(panel, AgentOpened(asker, ()))
+    assert not panel.asks.findChild(QLineEdit, "askField").isVisible()
+    with qtbot.waitSignal(panel.asks.ask_chosen) as hit:
+        button(panel, "steer-answer").click()
+    assert hit.args == [ONE, "qu_1"]
 
 
 def test_words_of_a_model_are_never_taken_for_a_page(panel) -> None:
@@ -754,14 +749,16 @@ def test_words_of_a_model_are_never_taken_for_a_page(panel) -> None:
     tip = panel.tree.model.index_of(ONE).data(Qt.ItemDataRole.ToolTipRole)
     assert "<img" not in tip
     ask(panel, evil * 3)
-    option = panel.findChildren(QPushButton, "questionOption")[-1]
+    option = panel.asks.findChildren(QPushButton, "askOption")[-1]
     assert "<img" not in option.toolTip()
     assert panel.strip.asked.words.textFormat() == Qt.TextFormat.PlainText
 
 
-def test_esc_leaves_the_answer_and_steers_again(panel, qtbot) -> None:
-    ask(panel)
-    button(panel, "steer-answer").click()
+def test_esc_leaves_a_question_aside_and_steers_again(panel, qtbot) -> None:
+    follow(panel, opened(agent(ONE, "tester")))
+    panel.select(ONE)
+    button(panel, "steer-aside").click()
+    assert panel.strip.input.field.accessibleName() == "Ask tester without interrupting"
     qtbot.keyClick(panel.strip.input.field, Qt.Key.Key_Escape)
     assert panel.strip.input.field.accessibleName() == "Steer tester"
 
@@ -860,7 +857,6 @@ def test_after_a_restart_notes_that_still_wait_are_spoken_of(panel) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "Answer…",
         "Probe",
         "Pause",
         "Stop",

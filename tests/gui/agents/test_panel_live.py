@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.events import ApprovalRequested, BudgetReached, QuestionAsked, TurnEnded
@@ -111,7 +111,7 @@ async def test_a_steer_in_the_middle_of_a_tool_is_queued_waits_and_is_delivered_
     assert len(live.notes()) == 1
 
 
-async def test_a_question_of_a_child_is_answered_from_its_card(start):
+async def test_a_question_of_a_child_is_answered_from_the_list(start):
     asks = calls(("ask_parent", {"question": "Which currency?"}))
     live = start([spawns("a"), Waits(asyncio.Event())], {"a": [asks, says("done")]})
     live.rig.send("go")
@@ -122,8 +122,9 @@ async def test_a_question_of_a_child_is_answered_from_its_card(start):
     assert live.panel.strip.asked.words.text() == "It asks: Which currency?"
     assert live.panel.asks.count == 1
     live.press("steer-answer")
-    live.panel.strip.input.field.setText("euros")
-    live.panel.strip.input.button.click()
+    live.panel.asks.findChild(QLineEdit, "askField").setText("euros")
+    live.panel.asks.clock = lambda: float("inf")  # the row stands still for long enough
+    live.press("askAnswer")
     await live.when(lambda: live.state(child) == "done")
     assert live.panel.asks.count == 0
     assert live.rig.model.requests_of("a")[1].messages[-1].results[0].text == "euros"

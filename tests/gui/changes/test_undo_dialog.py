@@ -61,6 +61,16 @@ def test_the_three_groups_are_told_with_their_numbers(ask):
     assert "same.py" not in said
 
 
+@pytest.mark.parametrize(
+    ("is_redo", "said"), [(False, "gets its old name back"), (True, "gets its new name back")]
+)
+def test_a_renamed_file_is_one_row_with_both_names(ask, is_redo, said):
+    dialog = ask(PlannedFile("old.py", "restore", "created", was="new.py"), is_redo=is_redo)
+    (row,) = dialog.findChild(FilterList, "undo_restore").rows()
+    assert (row.title, row.tag) == ("new.py → old.py", said)
+    assert take(dialog).accessibleName().endswith(" 1 file")
+
+
 def test_what_was_changed_since_is_kept_unless_the_person_says_otherwise(ask, qtbot):
     dialog = ask(*RESTORED, MINE, OTHER)
     qtbot.keyClick(dialog, Qt.Key.Key_Return)

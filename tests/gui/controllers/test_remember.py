@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent import paths
@@ -75,3 +76,54 @@ def test_without_a_line_it_says_what_is_missing(window, qtbot):
     said = "Write behind /remember what agents should keep in mind."
     qtbot.waitUntil(lambda: notice(window) == said, timeout=WAIT)
     assert window.flow.settings.instructions == ""
+
+
+def ask_to_remember(qtbot, window, provider, said):
+    """Have an answer, and choose *Remember this…* in its menu, or in that of what is selected."""
+    provider.push(Say(f"Done. {said}"))
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+    write(qtbot, window, "Go on")
+
+    def browser():
+        page = window.pages.page(window.flow.agent)
+        return page.browser if page is not None else None
+
+    qtbot.waitUntil(lambda: said in (browser().toPlainText() if browser() else ""), timeout=WAIT)
+    browser().moveCursor(QTextCursor.MoveOperation.End)
+    assert browser().find(said, QTextDocument.FindFlag.FindBackward)
+    at = browser().cursorRect().center()
+    menu = window.pages.page(window.flow.agent).menu_at(at)
+    (action,) = [one for one in menu.actions() if one.text() == "Remember this…"]
+    action.trigger()
+    return part(window, "rememberDialog")
+
+
+def test_a_message_is_remembered_in_the_folder_as_the_line_that_was_edited(
+    window, provider, project, qtbot
+):
+    dialog = ask_to_remember(qtbot, window, provider, "Tests run with uv.")
+    line = part(dialog, "rememberLine")
+    assert line.toPlainText() == "Tests run with uv."
+    keep = part(dialog, "rememberKeep")
+    line.setPlainText(" ")
+    assert not keep.isEnabled()
+    line.setPlainText("Tests run with uv,\nnot pip.")
+    part(dialog, "rememberHere").setChecked(True)
+    keep.click()
+    said = "Remembered in AGENTS.md: “Tests run with uv, not pip.”."
+    qtbot.waitUntil(lambda: notice(window) == said, timeout=WAIT)
+    assert (project / "AGENTS.md").read_text() == "- Tests run with uv, not pip.\n"
+    assert window.flow.settings.instructions == ""
+
+
+def test_a_message_is_remembered_in_ones_own_instructions_or_not_at_all(
+    window, provider, project, qtbot
+):
+    dialog = ask_to_remember(qtbot, window, provider, "I like marmalade.")
+    assert part(dialog, "rememberMine").isChecked()
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert window.flow.settings.instructions == ""
+    dialog = ask_to_remember(qtbot, window, provider, "I like custard.")
+    part(dialog, "rememberKeep").click()
+    assert window.flow.settings.instructions == "- I like custard."
+    assert not (project / "AGENTS.md").exists()

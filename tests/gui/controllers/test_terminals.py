@@ -89,3 +89,22 @@ def test_a_command_of_an_earlier_run_of_the_app_is_said_to_be_over(
     terminal = part(again, "terminal")
     qtbot.waitUntil(lambda: state(terminal) == "It does not run any more.", timeout=WAIT)
     assert terminal.is_over
+
+
+def test_a_running_command_stands_in_the_panel_until_it_ends_and_opens_from_there(
+    window, provider, qtbot
+):
+    start(qtbot, window, provider).close()
+    qtbot.waitUntil(lambda: part(window, "terminal") is None, timeout=WAIT)
+    qtbot.waitUntil(lambda: visible(window, "openJob") is not None, timeout=WAIT)
+    button = visible(window, "openJob")
+    assert button.accessibleName() == f"Open the terminal of {COMMAND}"
+    assert part(window, "jobCommand").whole_text() == COMMAND
+    button.setFocus()
+    qtbot.keyClick(button, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: part(window, "terminal") is not None, timeout=WAIT)
+    terminal = part(window, "terminal")
+    wait_for(qtbot, terminal, "ready")
+    terminal.findChild(QAbstractButton, "terminalStop").click()
+    qtbot.waitUntil(lambda: not part(window, "jobList").isVisible(), timeout=WAIT)
+    assert visible(window, "openJob") is None

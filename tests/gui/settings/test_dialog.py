@@ -404,11 +404,14 @@ def test_hosts_of_commands_are_listed_allowed_for_a_folder_or_a_session_and_take
     choose(dialog, "hostScope", "session")
     qtbot.keyClicks(field, " Packages.Example:8443 ")
     dialog.findChild(QAbstractButton, "addHost").click()
+    choose(dialog, "hostScope", "folder")
+    qtbot.keyClicks(field, "localhost:5432")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
     rules = (
         Rule("network", "pypi.example", "folder", "/tmp/api"),
         Rule("network", "packages.example:8443", "session", "se_1"),
     )
-    assert made == list(rules)
+    assert made == [*rules, Rule("network", "localhost:5432", "folder", "/tmp/api")]
 
     page.set_rules((Rule("shell", "pytest"), *rules))
     rows = [one.accessibleName() for one in page.findChildren(QWidget, "ruleRow")]

@@ -15,20 +15,25 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus
+from desktop_agent.core.approvals import AllowOnce, ApprovalRequest
 from desktop_agent.core.events import (
     AgentsChanged,
+    ApprovalRequested,
+    ApprovalResolved,
     ListChanged,
     NoteDelivered,
     NoteQueued,
     NoteTaken,
+    QuestionAsked,
     SessionOpened,
     ToolStarted,
     TurnEnded,
     TurnStarted,
 )
-from desktop_agent.core.ids import AgentId, MessageId, NoteId, SessionId
-from desktop_agent.core.messages import ToolCall
+from desktop_agent.core.ids import AgentId, MessageId, NoteId, QuestionId, RequestId, SessionId
+from desktop_agent.core.messages import DiffDisplay, ToolCall
 from desktop_agent.core.notes import Note
+from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.core.workspace import Workspace
@@ -531,3 +536,52 @@ def test_the_graph_follows_the_list(qtbot, theme: Theme) -> None:
     assert set(nodes(side.graph)) == {1, 2, 3, 4}
     follow(side, ListChanged(AGENT, 3, ()))
     assert not nodes(side.graph)
+
+
+def details(panel: TaskPanel) -> list[tuple[str, str]]:
+    return [(row.state, row.detail) for row in panel.list.model().rows()]
+
+
+def test_a_task_that_waits_for_the_user_says_so_and_for_what(panel) -> None:
+    child = AgentId("sa_1")
+    main = AgentInfo(AGENT, SESSION, "Main", status="waiting_approval")
+    under = AgentInfo(child, SESSION, "tester", status="waiting_answer", parent_id=AGENT, task_id=2)
+    own = task(1, status="in_progress", owner="main", active_form="Writing")
+    handed = task(2, status="in_progress", owner="tester", active_form="Testing")
+    info = SessionInfo(SESSION, AGENT, "t", Workspace("/w"), "m")
+    lists = (ListChanged(AGENT, 1, (own, handed)),)
+    follow(panel, SessionOpened(info, (main, under), (), 1, lists))
+    assert details(panel) == [("running", "Writing"), ("running", "Testing")]
+    change = DiffDisplay("OVERVIEW.md", "@@ -0,0 +1 @@\n+x\n", 1, 0)
+    asked = ApprovalRequest(RequestId("rq"), AGENT, ToolCall("c", "write"), "Write?", change)
+    follow(panel, ApprovalRequested(AGENT, asked))
+    follow(panel, QuestionAsked(child, Question(QuestionId("qu"), child, "c", "Which?", (), 1.0)))
+    assert details(panel) == [
+        ("asking", "Waits for your word: OVERVIEW.md"),
+        ("asking", "Waits for your answer"),
+    ]
+    assert "Waits for your word: OVERVIEW.md" in index_of(panel, 1).data(
+        Qt.ItemDataRole.AccessibleTextRole
+    )
+    follow(panel, ApprovalResolved(AGENT, RequestId("rq"), AllowOnce()))
+    assert details(panel)[0] == ("running", "Writing")
+
+
+def test_a_task_that_is_added_is_scrolled_to(panel, qtbot) -> None:
+    many = [task(number) for number in range(1, 60)]
+    many[0] = task(1, status="in_progress")
+    follow(panel, opened(*many, is_live=True))
+    field = panel.findChild(QLineEdit, "addTask")
+    field.setText("One more")
+    with qtbot.waitSignal(panel.edited):
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    follow(panel, ListChanged(AGENT, 2, (*many, task(60, subject="One more"))))
+    view = panel.list
+
+    def is_seen() -> bool:
+        return view.viewport().rect().contains(view.visualRect(index_of(panel, 60)))
+
+    qtbot.waitUntil(is_seen)
+    # It stays in sight while the work goes on.
+    follow(panel, ListChanged(AGENT, 3, (*many, task(60, subject="One more"), task(61))))
+    assert is_seen()

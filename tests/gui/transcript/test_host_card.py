@@ -51,6 +51,6 @@ def test_it_says_which_host_for_which_command_and_what_that_could_mean(card) -> 
 def test_it_is_remembered_for_the_session_or_the_folder_and_no_further(card) -> None:
     menu = card.rule_menu()
     assert [action.text() for action in menu.actions()] == [
-        "Always allow connections of commands to packages.example:443, for this session",
-        "Always allow connections of commands to packages.example:443, in this folder",
+        "Always allow connections to packages.example:443, for this session",
+        "Always allow connections to packages.example:443, in this folder",
     ]

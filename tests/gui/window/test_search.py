@@ -95,6 +95,41 @@ def test_what_a_subagent_said_opens_in_its_transcript(open_window, qtbot, projec
     qtbot.waitUntil(lambda: selected(window, sessions) == "lighthouse", timeout=HANG_MS)
 
 
+@pytest.fixture
+def branched(project):
+    """A session with a word on each of three branches; the last one is shown."""
+    path = paths.data_dir()
+    path.mkdir(parents=True, exist_ok=True)
+    with closing(SqliteStore(path / SESSIONS_FILE)) as store:
+        asked = said(NEW, "which light?", "user")
+        session = keep(
+            store, project, NEW, "Lights", 9.0, asked, said(NEW, "the lighthouse"),
+            *(said(NEW, f"more {number}") for number in range(600)),
+        )  # fmt: skip
+        for words in ("the candle", "the lantern"):
+            again = said(NEW, words, "user")
+            store.begin_branch(session, asked.message.id, again, said(NEW, f"{words} burns"))
+            asked = again
+    return session
+
+
+def test_a_hit_on_another_branch_shows_that_branch_and_jumps_there(
+    open_window, qtbot, project, branched
+):
+    window = open_window(model="demo")
+    qtbot.waitUntil(lambda: window.flow.agent == NEW, timeout=HANG_MS)
+    look_for(qtbot, window, "lighthouse")
+    qtbot.waitUntil(lambda: selected(window, NEW) == "lighthouse", timeout=HANG_MS)
+    qtbot.waitUntil(lambda: is_in_view(window, NEW), timeout=HANG_MS)
+    window.frame.sidebar.sessions.search.clear()
+    look_for(qtbot, window, "candle burns")
+    qtbot.waitUntil(lambda: selected(window, NEW) == "candle burns", timeout=HANG_MS)
+    # One that is shown already is not left for it.
+    path = window.pages.page(NEW).browser.toPlainText()
+    assert "lantern" not in path
+    assert "lighthouse" not in path
+
+
 def test_f2_in_the_message_box_renames_the_session_and_is_no_message(
     open_window, qtbot, project, sessions
 ):

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -338,7 +337,7 @@ async def test_a_search_from_above_the_apps_own_folders_does_not_give_out_keys(
     bench.put("home [1]/skills/a.md", "needle")
     home = bench.root / "home [1]"
     own = OwnPlaces(private=(str(home / "keys.json"), str(home / "sessions.db")))
-    bench.context = replace(bench.context, own=own)
+    bench.bound(own=own)
     found = await bench.run(grep, pattern="needle", files_only=True)
     assert found.text == "home [1]/skills/a.md"
     assert (await bench.preview(grep, pattern="x", path="home [1]/keys.json")).protected
@@ -362,7 +361,7 @@ async def test_a_search_shows_nothing_of_what_a_rule_refuses_to_read(
     (tree.root / "way").symlink_to("src")
     rule = Rule("read", pattern, "everywhere", is_deny=True)
     assert "src/b.py" in (await tree.run(grep, pattern="needle")).text
-    tree.context = replace(tree.context, refusals=(rule,))
+    tree.bound(refusals=(rule,))
     shown = (await tree.run(grep, pattern="needle")).text
     assert "src/b.py" not in shown
     assert "needle" in shown

@@ -231,7 +231,7 @@ async def test_a_home_or_a_disk_as_a_whole_is_asked_about(
         assert verdicts == [NO, ASK, ASK]
     assert type(verdict(bench, await bench.preview(shell, command="ls"), "look")) is RUN
     monkeypatch.setenv("HOME", "/nowhere")
-    bench.context = replace(bench.context, workspace=Workspace("/"))
+    bench.bound(folders=Workspace("/"))
     preview = await bench.preview(shell, command="make", directory=str(bench.root))
     assert preview.containment is None
     assert type(verdict(bench, preview, "free")) is ASK

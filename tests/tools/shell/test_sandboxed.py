@@ -13,12 +13,14 @@ import pytest
 
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.ids import new_session_id
 from desktop_agent.core.parts.containment import Containment
-from desktop_agent.core.tool import ToolError
+from desktop_agent.core.tool import Tool, ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.checked_sandbox import CheckedSandbox
+from desktop_agent.engine.workspace.containment import make_workspace
+from desktop_agent.tools.files.reading import read
+from desktop_agent.tools.files.writing import write
 from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.sandbox_hint import sandbox_hint
 from desktop_agent.tools.shell.shell import shell
@@ -43,7 +45,7 @@ async def inside(
     state = await sandbox.ready()
     if not state.holds:
         pytest.skip(state.reason)
-    bench.context = replace(bench.context, sandbox=sandbox, session_id=new_session_id())
+    bench.context = replace(bench.context, sandbox=sandbox)
     yield bench
     await bench.jobs.close()
     await sandbox.close()
@@ -114,7 +116,7 @@ async def test_who_only_looks_has_no_network_and_not_that_of_another_agent_eithe
     inside.put("ask.py", ask)
     both = "until python3 ask.py 2> /dev/null; do :; done"
     assert "reached" in (await inside.run(shell, command=both)).text
-    inside.context = replace(inside.context, is_offline=True)
+    inside.bound(is_offline=True)
     looked = await inside.run(shell, command="python3 ask.py", changes=False)
     assert "reached" not in looked.text
     assert "refused" in looked.text
@@ -264,7 +266,7 @@ async def test_a_folder_given_to_a_subagent_opens_no_protected_one_beside_where_
     inside.put(f"{place}/known", "old")
     folders = (str(inside.root / "src"), str(inside.root / place))
     narrow = Workspace(str(inside.root), (str(inside.root),), folders, has_root=False)
-    inside.context = replace(inside.context, workspace=narrow)
+    inside.bound(folders=narrow)
     command = f"echo new > ../{place}/known; echo new > ../{place}/made; echo new > made"
     preview = await inside.preview(shell, command="make", directory="src")
     free = policy.Situation("free", (), narrow)
@@ -285,7 +287,7 @@ async def test_a_folder_that_a_command_made_a_link_is_no_longer_opened(
     beside.mkdir()
     narrow = Workspace(str(inside.root), (), (str(inside.root / "src"), str(known)), has_root=False)
     await inside.run(shell, command="mv a away && ln -s ../home a")
-    inside.context = replace(inside.context, workspace=narrow)
+    inside.bound(folders=narrow)
     await inside.run(shell, command="echo new > ../a/b/made; echo new > ~/b/made", directory="src")
     assert not list(beside.iterdir())
     (inside.root / "a").unlink()
@@ -320,14 +322,93 @@ async def test_a_command_changes_nothing_that_a_rule_refuses_to_write(
     inside.put("prod/known", "old")
     inside.put("in/deep/known", "old")
     (inside.root / "way").symlink_to("prod")
-    inside.context = replace(inside.context, refusals=refused("write", pattern))
+    inside.bound(refusals=refused("write", pattern))
     await inside.run(shell, command=command)
     assert (inside.root / "prod" / "known").read_text() == "old"
     assert (inside.root / "in" / "deep" / "known").read_text() == "old"
     assert not list(inside.root.rglob("made"))
-    inside.context = replace(inside.context, refusals=refused("write", "other/*"))
+    inside.bound(refusals=refused("write", "other/*"))
     await inside.run(shell, command="echo new > prod/made")
     assert (inside.root / "prod" / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command", "made", "kept"),
+    [
+        ("prod/*", "mkdir prod; echo new > prod/made", "prod", "prod.set-aside/made"),
+        ("*.lock", "mkdir -p a; echo new > a/x.lock", "a/x.lock", "a/x.lock.set-aside"),
+        ("secret", "ln -s /etc secret", "secret", "secret.set-aside"),
+    ],
+)
+async def test_what_a_command_makes_that_a_rule_refuses_to_write_is_set_aside_and_told(
+    inside: Bench, pattern: str, command: str, made: str, kept: str
+) -> None:
+    """There was nothing yet that could be read-only."""
+    inside.bound(refusals=refused("write", pattern))
+    result = await inside.run(shell, command=command)
+    assert not os.path.lexists(inside.root / made)
+    assert os.path.lexists(inside.root / kept)
+    assert f"{made} is what a rule of the person's refuses to write" in result.text
+    again = await inside.run(shell, command="ls")
+    assert "refuses to write" not in again.text
+
+
+# Whether they may be read (r) and written (w).
+PLACES = {
+    "work/a": "rw",
+    "work/deny/a": "r",
+    "work/hide/a": "",
+    "more/a": "rw",
+    "look/a": "r",
+    "beside/a": "",
+    "home/.ssh/id_rsa": "",
+    "/tmp/a": "rw",
+    "work/way/a": "rw",
+    "work/out/a": "",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_tools_for_files_and_commands_reach_the_same_files(
+    inside: Bench, tmp_path: Path, place: str
+) -> None:
+    """One boundary says what may be read and written; whoever acts within it."""
+    for name in ("more", "look", "beside"):
+        (tmp_path / name).mkdir()
+    for path in (tmp_path / one for one in list(PLACES)[:6]):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("old")
+    (inside.root / "way").symlink_to("../more")
+    (inside.root / "out").symlink_to("../beside")
+    folders = make_workspace(inside.root, [tmp_path / "look"], [tmp_path / "more"])
+    assert inside.context.sandbox is not None
+    temporary = Path(inside.context.sandbox.temporary_folder(inside.context.boundary.session_id))
+    (temporary / "a").write_text("old")
+    rules = (*refused("write", "deny/*"), *refused("read", "hide/*"), *refused("write", "hide/*"))
+    inside.bound(folders=folders, refusals=rules, temporary=str(temporary))
+    path = str(tmp_path / place)
+    real = temporary / "a" if path == "/tmp/a" else Path(path)
+    is_read, is_written = "r" in PLACES[place], "w" in PLACES[place]
+    assert ("old" in (await inside.run(shell, command=f"cat {path}")).text) == is_read
+    assert ("old" in await _unasked(inside, read, path=path)) == is_read
+    await inside.run(shell, command=f"echo new > {path}")
+    assert (real.read_text() == "new\n") == is_written
+    real.write_text("old")
+    await _unasked(inside, write, path=path, content="new")
+    assert (real.read_text() == "new") == is_written
+
+
+async def _unasked(inside: Bench, tool: Tool, **arguments: str) -> str:
+    """Return what a tool gives where mode free lets it do that unasked."""
+    boundary = inside.context.boundary
+    try:
+        preview = await inside.preview(tool, **arguments)
+        free = policy.Situation("free", boundary.refusals, boundary.folders)
+        if not isinstance(policy.verdict(tool, preview, free), policy.Allowed):
+            return ""
+        return (await inside.run(tool, **arguments)).text
+    except ToolError:
+        return ""
 
 
 @pytest.mark.parametrize("pattern", ["kept/*", "Kept/*", "*.txt", "kept/a.txt", "way/*"])
@@ -338,7 +419,7 @@ async def test_a_command_reads_nothing_that_a_rule_refuses_to_read(
     inside.put("kept/a.txt", "hunter2")
     inside.put("open", "free")
     (inside.root / "way").symlink_to("kept")
-    inside.context = replace(inside.context, refusals=refused("read", pattern))
+    inside.bound(refusals=refused("read", pattern))
     command = "cat kept/a.txt way/a.txt; grep -r hunter2 .; cat open"
     result = await inside.run(shell, command=command, changes=changes)
     assert "hunter2\n" not in result.text
@@ -349,11 +430,11 @@ async def test_a_command_reads_nothing_that_a_rule_refuses_to_read(
 async def test_where_a_rule_refuses_many_files_their_folders_are_read_only(inside: Bench) -> None:
     for number in range(150):
         inside.put(f"a/b/{number}.py", "old")
-    inside.context = replace(inside.context, refusals=refused("edit", "*.py"))
+    inside.bound(refusals=refused("edit", "*.py"))
     await inside.run(shell, command="echo new | tee a/b/*.py a/b/made; echo new > a/made")
     assert {path.read_text() for path in inside.root.glob("a/b/*.py")} == {"old"}
     assert (inside.root / "a" / "made").exists()
-    inside.context = replace(inside.context, refusals=refused("read", "*.py"))
+    inside.bound(refusals=refused("read", "*.py"))
     with pytest.raises(ToolError, match="more than 100 files"):
         await inside.run(shell, command="true")
 

@@ -95,7 +95,7 @@ def _covered(tool: str) -> str:
     if tool in {"read", "glob", "grep"}:
         return translate("Transcript", "reading files that match “{pattern}”")
     return {
-        "network": translate("Transcript", "connections of commands to {pattern}"),
+        "network": translate("Transcript", "connections to {pattern}"),
         "shell": translate("Transcript", "commands that start with “{pattern}”"),
         "shell_outside": translate(
             "Transcript", "commands outside the sandbox that start with “{pattern}”"

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.gui.kit.background import Background
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import EnterPresses, column
@@ -57,6 +58,8 @@ class CardHost(QWidget):
     open_path_requested = Signal(str)
     text_requested = Signal(str, str)  # title, text: shown in a window of its own
     activity_toggled = Signal(str)  # the row of an activity opens or closes: `unfolded` says which
+    picture_requested = Signal(object, int)  # pictures, which of them: it is shown large
+    table_requested = Signal(str)  # path of a file, which is shown as a table
     more_requested = Signal()  # what is before the first row
     job_requested = Signal(str)  # the window of a command in the background
     row_wanted = Signal(str)  # key: scroll to it
@@ -65,6 +68,7 @@ class CardHost(QWidget):
     changes_requested = Signal()  # the page of all changes
     edit_requested = Signal(str, object)  # text and skills for the composer
     branch_requested = Signal(object)  # BranchDraft: the next message stands in its place
+    remember_requested = Signal(str)  # what is to be remembered, as far as it is known
     again_requested = Signal(str)  # id of a message that is to be said again, on a branch
     branch_chosen = Signal(str, int)  # key of its row, the branch to switch to
     command_requested = Signal(str, str, str)  # agent ("" for the one shown), command, text
@@ -75,6 +79,7 @@ class CardHost(QWidget):
         self.clocks = clocks
         # By the key of their row, which cards the user opened or closed: it outlives them.
         self.unfolded: dict[str, bool] = {}
+        self.background = Background(self)
         self.last_event_at = 0.0
         self.session: SessionInfo | None = None
         self.transcript = Transcript(AgentId(""))

@@ -31,7 +31,7 @@ class ChangesCard(Card):
         words.setObjectName("changesText")
         self.setAccessibleName(text)
         mark = IconLabel(host.theme, icon, "muted", _ICON, self)
-        buttons = [self._show_button(), *self._buttons(item)]
+        buttons = [*self._table_buttons(item), self._show_button(), *self._buttons(item)]
         line = row(4, mark, (words, 1), *buttons, spacing=host.theme.space("xs"))
         self.body.addLayout(line)
 
@@ -43,12 +43,26 @@ class ChangesCard(Card):
         scope = _scope(host, message_id=item.message_id, agent_id=item.agent_id)
         return undo_buttons(host, item.counts, scope, self)
 
+    def _table_buttons(self, item: ChangesItem | UndoItem) -> list[QWidget]:
+        tables = item.counts.tables if isinstance(item, ChangesItem) else ()
+        return [table_button(self._host, path, self) for path in tables]
+
     def _show_button(self) -> QWidget:
         button = GhostButton(self._theme, self.tr("Changes"), "", self)
         button.setObjectName("showChanges")
         button.setToolTip(self.tr("Look at what was changed (Ctrl+Shift+D)"))
         button.clicked.connect(self._host.changes_requested)
         return button
+
+
+def table_button(host: CardHost, path: str, parent: QWidget) -> QWidget:
+    """Return the button that shows a file as a table."""
+    words = translate("Transcript", "Open table")
+    button = GhostButton(host.theme, words, "list", parent, name="openTable")
+    button.setToolTip(plain_tip(with_marks(path)))
+    button.setAccessibleName(f"{words}, {with_marks(path)}")
+    button.clicked.connect(lambda: host.table_requested.emit(path))
+    return button
 
 
 def undo_buttons(

@@ -26,11 +26,18 @@ from desktop_agent.gui.transcript.cards.changes_card import ChangesCard
 from desktop_agent.gui.transcript.cards.fold_card import CompactionCard, ReportCard, ThinkingCard
 from desktop_agent.gui.transcript.cards.form_card import FormCard
 from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
-from desktop_agent.gui.transcript.cards.question_card import QuestionCard
+from desktop_agent.gui.transcript.cards.pictures_card import PicturesCard
+from desktop_agent.gui.transcript.cards.question_card import AskedElsewhereCard, QuestionCard
 from desktop_agent.gui.transcript.cards.row_text import line_of, turn_text
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard, known_height
 from desktop_agent.gui.transcript.state import items
-from desktop_agent.gui.transcript.state.rows import ActivityRow, EarlierRow, Row, WorkingRow
+from desktop_agent.gui.transcript.state.rows import (
+    ActivityRow,
+    EarlierRow,
+    PicturesRow,
+    Row,
+    WorkingRow,
+)
 
 translate = QCoreApplication.translate
 _ELAPSED_FROM_S = 3.0
@@ -96,6 +103,8 @@ class CardFactory:
                 card.set_row(row)
             case ThinkingCard(), items.ThinkingItem():
                 card.set_item(row)
+            case PicturesCard(), PicturesRow():
+                card.set_row(row)
             case WorkingCard(), WorkingRow():
                 card.set_since(self._host.last_event_at, is_paused=row.is_paused)
             case (ApprovalCard(), items.ApprovalItem(decision=None, tries=tries)) | (
@@ -123,10 +132,9 @@ class CardFactory:
             card = QuestionCard(self._theme, asked.text, asked.options, host.ground)
             card.answered.connect(partial(host.answered.emit, asked.id))
             return card
-        card = QuestionCard(self._theme, row.text, (), host.ground, asker=plain(row.name))
-        card.answered.connect(partial(host.command_requested.emit, row.agent_id, "answer"))
-        card.answered.connect(host.compose_requested)
-        return card
+        pointer = AskedElsewhereCard(self._theme, row.text, plain(row.name), host.ground)
+        pointer.wanted.connect(partial(host.command_requested.emit, row.agent_id, "answer", ""))
+        return pointer
 
     def _other_card(self, row: Row) -> Card:
         host = self._host
@@ -140,6 +148,8 @@ class CardFactory:
             return CompactionCard(host, row)
         if isinstance(row, items.BranchItem):
             return BranchCard(host, row)
+        if isinstance(row, PicturesRow):
+            return PicturesCard(host, row)
         if isinstance(row, items.RetryItem):
             return RetryCard(self._theme, host.ground, row, host.clocks.wall())
         if not isinstance(row, EarlierRow):

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
 
 from desktop_agent.core.keys.redaction import is_secret_name
 from desktop_agent.core.parts.forms import FieldValue, FormAction, FormAnswer, ServerForm
+from desktop_agent.gui.kit.form_fields import FieldRow
 from desktop_agent.gui.kit.links import open_link
 from desktop_agent.gui.kit.safe_text import breakable, with_marks
 from desktop_agent.gui.kit.theme import Theme
@@ -22,7 +23,6 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.transcript.cards.card import AskCard
-from desktop_agent.gui.transcript.cards.form_fields import FieldRow
 
 _LONGEST_SHOWN = 80
 

@@ -40,8 +40,6 @@ class QuestionCard(AskCard):
         text: str,
         answers: Sequence[str],
         parent: QWidget | None = None,
-        *,
-        asker: str = "",
     ) -> None:
         super().__init__(theme, parent, edge="accent")
         self._answers = answers
@@ -52,7 +50,7 @@ class QuestionCard(AskCard):
         self._options: list[AnswerOption] = []
         self._other = AnswerLine()
         self._send = PrimaryButton(theme, self.tr("Send answer"))
-        self._build(with_marks(unmarked(text)), asker)
+        self._build(with_marks(unmarked(text)))
         self._follow()
 
     @property
@@ -79,10 +77,8 @@ class QuestionCard(AskCard):
         else:
             super().keyPressEvent(event)
 
-    def _build(self, asked: str, asker: str) -> None:
+    def _build(self, asked: str) -> None:
         spoken = self.tr("The agent asks: {question}").format(question=asked)
-        if asker:
-            spoken = asked = self.tr("{name} asks: {question}").format(name=asker, question=asked)
         title = TextLabel(asked, "title", wraps=True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         icon = IconLabel(self._theme, "message-circle-question-mark", "accent", 18)
@@ -165,6 +161,33 @@ class QuestionCard(AskCard):
     def _finish(self, text: str) -> None:
         self.switch_off()
         self.answered.emit(text)
+
+
+class AskedElsewhereCard(AskCard):
+    """A subagent's question in the transcript of its parent: points to where it is answered.
+
+    Signals:
+        wanted: go there
+    """
+
+    wanted = Signal()
+
+    def __init__(self, theme: Theme, text: str, asker: str, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent, edge="accent")
+        self.setObjectName("askedElsewhereCard")
+        self.body.setContentsMargins(16, 10, 12, 10)
+        asked = with_marks(unmarked(text))
+        said = self.tr("{name} asks: {question}").format(name=asker, question=asked)
+        title = TextLabel(said, "strong", wraps=True)
+        icon = IconLabel(theme, "message-circle-question-mark", "accent", 16)
+        self._go = GhostButton(theme, self.tr("Answer…"), "arrow-right", name="answerElsewhere")
+        self._go.clicked.connect(self.wanted)
+        self.body.addLayout(row(icon, (title, 1), self._go))
+        self.setAccessibleName(said)
+
+    def take_focus(self) -> bool:
+        self._go.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return self.isEnabled()
 
 
 class AnswerOption(QWidget):

@@ -21,10 +21,11 @@ from desktop_agent.gui.transcript.cards.activity_text import activity_text
 from desktop_agent.gui.transcript.cards.approval_text import decision_text, request_text
 from desktop_agent.gui.transcript.cards.branch_text import branch_text
 from desktop_agent.gui.transcript.cards.changes_text import changes_text, undo_text
+from desktop_agent.gui.transcript.cards.picture_text import pictures_text
 from desktop_agent.gui.transcript.cards.tool_text import summary
 from desktop_agent.gui.transcript.document.user_message import clock_text
 from desktop_agent.gui.transcript.state import items
-from desktop_agent.gui.transcript.state.rows import ActivityRow, Row
+from desktop_agent.gui.transcript.state.rows import ActivityRow, PicturesRow, Row
 
 translate = QCoreApplication.translate
 
@@ -73,8 +74,9 @@ def row_text(row: Row, name_of: NameOf) -> str:
     match row:
         case items.ToolItem():
             return summary(row)
-        case ActivityRow():
-            return activity_text(row)
+        case ActivityRow() | PicturesRow():
+            is_line = isinstance(row, ActivityRow)
+            return activity_text(row) if is_line else pictures_text(row)
         case items.TurnItem():
             return turn_text(row, name_of)
         case items.AgentMessageItem():

@@ -11,8 +11,13 @@ from desktop_agent.core.parts.facts import FailedInside, InBackground
 from desktop_agent.gui.kit.safe_text import elapsed_text, plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton
+from desktop_agent.gui.state.change_sets import is_table_file
 from desktop_agent.gui.transcript.cards.card import CardHost, header_height
-from desktop_agent.gui.transcript.cards.changes_card import scope_of_call, undo_buttons
+from desktop_agent.gui.transcript.cards.changes_card import (
+    scope_of_call,
+    table_button,
+    undo_buttons,
+)
 from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height, diff_lines
 from desktop_agent.gui.transcript.cards.fold_card import FoldCard
 from desktop_agent.gui.transcript.cards.output_view import OutputView
@@ -155,6 +160,8 @@ class ToolCard(FoldCard):
             details, buttons = self._make_output()
         if path := tool_text(item.call).path:
             buttons.append(self._open_button(self.tr("Open file"), "external-link", path))
+            if is_table_file(path):
+                buttons.append(table_button(self.host, path, self))
         scope = scope_of_call(self.host, item)
         buttons += undo_buttons(self.host, item.changes, scope, self, is_short=True)
         return details, buttons

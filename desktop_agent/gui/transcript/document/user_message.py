@@ -31,9 +31,9 @@ def write_user_text(item: UserItem, writer: MarkdownWriter, styles: Styles) -> N
         writer.plain(text, styles.text(), styles.block(bottom=0))
     if len(item.text) > _SHOWN_LIMIT:
         writer.offer_whole(len(item.text))
-    if item.attachments:
+    if words := _attachment_text(item):
         block = styles.block("tight", top=6 if text else 0, bottom=0)
-        writer.text_block(_attachment_text(item), block, styles.text("small", token="muted"))
+        writer.text_block(words, block, styles.text("small", token="muted"))
     if words := delivery_text(item):
         char = styles.text("caption", "medium", "err" if item.state == "failed" else "subtle")
         block = styles.block("tight", top=6, bottom=0)
@@ -55,8 +55,7 @@ def sender_text(item: UserItem) -> str:
 def text_width(item: UserItem, styles: Styles) -> int:
     """Return how wide the message would be without line breaks."""
     shown = [(line, "body") for line in item.text[:2_000].split("\n")]
-    if item.attachments:
-        shown.append((_attachment_text(item), "small"))
+    shown.append((_attachment_text(item), "small"))
     if item.skills:
         shown.append((_SKILL_GAP.join(f"  {name}  " for name in item.skill_labels), "small"))
     shown.append((delivery_text(item), "caption"))
@@ -78,8 +77,11 @@ def _write_skills(item: UserItem, writer: MarkdownWriter, styles: Styles, *, bot
 
 
 def _attachment_text(item: UserItem) -> str:
-    names = "  ·  ".join(with_marks(name) for name in item.attachments)
-    return translate("Transcript", "With {files}").format(files=names)
+    """Name what went along; pictures stand below with their names, unless nothing was said."""
+    pictured = {picture.name for picture in item.pictures if item.text}
+    names = [with_marks(name) for name in item.attachments if name not in pictured]
+    words = translate("Transcript", "With {files}").format(files="  ·  ".join(names))
+    return words if names else ""
 
 
 def delivery_text(item: UserItem) -> str:

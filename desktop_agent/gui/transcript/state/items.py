@@ -18,7 +18,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, MessageId, NoteId
-from desktop_agent.core.messages import ToolCall, ToolResult
+from desktop_agent.core.messages import ImagePart, ToolCall, ToolResult
 from desktop_agent.core.questions import Question
 from desktop_agent.core.usage import Usage
 from desktop_agent.gui.state.change_sets import FileCounts
@@ -42,8 +42,8 @@ OUTCOMES: dict[str, ToolState] = {
 
 @dataclass(frozen=True, slots=True)
 class UserItem:
-    """Words to the agent. `attachments` are names, `skills` those that were picked for it,
-    `problems` say of some why they were not loaded; `state` is empty when nothing is known.
+    """Words to the agent. `attachments` are names, those of `pictures` too; `skills` were picked
+    for it, `problems` say of some why they were not loaded; `state` is empty when nothing is known.
     """
 
     key: str
@@ -56,6 +56,7 @@ class UserItem:
     speaker: Speaker = "user"
     skills: tuple[str, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
+    pictures: tuple[ImagePart, ...] = ()
 
     @property
     def message_id(self) -> MessageId:
@@ -110,6 +111,11 @@ class ToolItem:
     seconds: float = 0.0
     changes: FileCounts | None = None
     set_ids: tuple[str, ...] = ()
+
+    @property
+    def pictures(self) -> tuple[ImagePart, ...]:
+        """What it gave to look at."""
+        return self.result.images if self.result is not None else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class _Said:
     attachments: list[str] = field(default_factory=list[str])
     skills: list[str] = field(default_factory=list[str])
     problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    pictures: list[ImagePart] = field(default_factory=list[ImagePart])
 
 
 def segment_key(message_id: str, number: int, kind: str) -> str:
@@ -67,7 +68,9 @@ def user_items(message: Message, known: Callable[[str], Item | None]) -> list[It
         elif isinstance(part, TextPart):
             _add_text(part, said, message)
         elif isinstance(part, ImagePart):
-            _speaking("user", said).attachments.append(part.name or "image")
+            speaking = _speaking("user", said)
+            speaking.attachments.append(part.name or "image")
+            speaking.pictures.append(part)
     for number, one in enumerate(said):
         key = message.id if one is said[-1] else f"{message.id}/said/{number}"
         items.append(_item(key, one, message, known(key)))
@@ -156,6 +159,7 @@ def _item(key: str, said: _Said, message: Message, old: Item | None) -> UserItem
         said.speaker,
         tuple(said.skills),
         tuple(said.problems),
+        tuple(said.pictures),
     )
 
 

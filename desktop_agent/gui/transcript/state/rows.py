@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from desktop_agent.core.messages import ImagePart
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
+    ChangesItem,
     Item,
     ThinkingItem,
     ToolItem,
@@ -56,6 +58,25 @@ class ActivityRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MadePicture:
+    """A picture in the session's folders, as it was made; at `until` it was there."""
+
+    path: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class PicturesRow:
+    """Pictures below what they came with: calls, the line of changes that made them, or, if
+    `is_said`, a message of the user's.
+    """
+
+    key: str
+    pictures: tuple[ImagePart | MadePicture, ...]
+    is_said: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class WorkingRow:
     """The last row while the agent works, or is paused, and nothing else shows it."""
 
@@ -70,7 +91,7 @@ class EarlierRow:
     key: str = EARLIER_KEY
 
 
-Row = Item | ActivityRow | WorkingRow | EarlierRow
+Row = Item | ActivityRow | PicturesRow | WorkingRow | EarlierRow
 
 
 def is_text(row: Row) -> bool:
@@ -85,19 +106,22 @@ def build_rows(
     rows: list[Row] = []
     joined: list[ToolItem | ThinkingItem] = []
     kind = ""
+    # What was seen since the user's message: it is not shown once more as what was made.
+    seen: set[str] = set()
     for item in items:
         if _is_hidden(item, asked_calls):
             continue
         own = _activity(item, is_joining=bool(joined))
         if joined and own not in (kind, "any") and (kind != "any" or not own):
-            rows += _activity_rows(joined, unfolded)
+            rows += _activity_rows(joined, unfolded, seen)
             joined = []
         if own and isinstance(item, ToolItem | ThinkingItem):
             kind = own if not joined or own != "any" else kind
             joined.append(item)
         else:
             rows.append(item)
-    return rows + _activity_rows(joined, unfolded)
+            rows += _pictures_rows([item], seen)
+    return rows + _activity_rows(joined, unfolded, seen)
 
 
 def activity_key(call_key: str) -> str:
@@ -106,14 +130,31 @@ def activity_key(call_key: str) -> str:
 
 
 def _activity_rows(
-    joined: Sequence[ToolItem | ThinkingItem], unfolded: Mapping[str, bool]
+    joined: Sequence[ToolItem | ThinkingItem], unfolded: Mapping[str, bool], seen: set[str]
 ) -> list[Row]:
     if not joined:
         return []
     key = activity_key(joined[0].key)
     is_open = unfolded.get(key, False)
     line = ActivityRow(key, tuple(joined), is_open)
-    return [line, *joined] if is_open else [line]
+    return [line, *(joined if is_open else ()), *_pictures_rows(joined, seen)]
+
+
+def _pictures_rows(items: Sequence[Item], seen: set[str]) -> list[Row]:
+    """Return one row with all pictures of the items, or none; `seen` grows by their names."""
+    first = items[0]
+    pictures: list[ImagePart | MadePicture] = []
+    if isinstance(first, UserItem):
+        seen.clear()
+    for item in items:
+        if isinstance(item, UserItem | ToolItem):
+            pictures += item.pictures
+            seen.update(one.name for one in item.pictures)
+        elif isinstance(item, ChangesItem):
+            new = (path for path in item.counts.pictures if path not in seen)
+            pictures += (MadePicture(path, item.counts.until) for path in new)
+    is_said = isinstance(first, UserItem)
+    return [PicturesRow(f"pictures/{first.key}", tuple(pictures), is_said)] if pictures else []
 
 
 def _activity(item: Item, *, is_joining: bool) -> str:

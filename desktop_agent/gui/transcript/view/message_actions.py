@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QTextCursor, QTextFrame
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QTextCursor, QTextFrame, QTextTableCell
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.gui.kit.safe_text import with_marks
@@ -19,10 +19,12 @@ from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptD
 from desktop_agent.gui.transcript.document.styles import FRAME_KIND
 from desktop_agent.gui.transcript.state.items import AnswerItem, UserItem
 from desktop_agent.gui.transcript.view.browser import STEPS, TranscriptBrowser
+from desktop_agent.gui.transcript.view.table_data import Table, pipe_table, table_of
 
 translate = QCoreApplication.translate
 
 _SAID = 200
+# Those that are buttons beside the message.
 _ICONS = {"copy": "copy", "edit": "square-pen", "branch": "workflow", "again": "refresh-cw"}
 
 
@@ -41,6 +43,7 @@ def action_words() -> dict[str, str]:
         "edit": translate("Transcript", "Edit and send again"),
         "branch": translate("Transcript", "Branch from here"),
         "again": translate("Transcript", "Try again"),
+        "remember": translate("Transcript", "Remember this…"),
     }
 
 
@@ -55,10 +58,18 @@ class MessageActions:
     def __init__(self, view: CardHost) -> None:
         self._view = view
 
-    def of(self, item: object) -> list[Action]:
-        """Return what can be done with a row, in the order shown; nothing with other rows."""
+    def of(self, item: object, selected: str = "") -> list[Action]:
+        """Return what can be done with a row, in the order shown; nothing with other rows.
+
+        What is remembered is `selected`, if anything is.
+        """
         if not isinstance(item, UserItem | AnswerItem):
             return []
+        words = selected or item.text
+        remember = Action("remember", partial(self._view.remember_requested.emit, words))
+        return [*self._of_message(item), remember]
+
+    def _of_message(self, item: UserItem | AnswerItem) -> list[Action]:
         found = [Action("copy", partial(copy_text, item.text))]
         if isinstance(item, UserItem):
             return [*found, *self._of_user(item)]
@@ -97,7 +108,12 @@ def has_actions(row: object) -> bool:
     return isinstance(row, UserItem) and row.is_from_user
 
 
-def message_menu(browser: TranscriptBrowser, at: QPoint, actions: MessageActions) -> QMenu:
+def message_menu(
+    browser: TranscriptBrowser,
+    at: QPoint,
+    actions: MessageActions,
+    show_table: Callable[[Table], object],
+) -> QMenu:
     """Return the menu for what is at a place of the viewport."""
     menu = QMenu(browser)
 
@@ -112,9 +128,13 @@ def message_menu(browser: TranscriptBrowser, at: QPoint, actions: MessageActions
     code = _code_around(browser.cursorForPosition(at))
     if code is not None:
         add(translate("Transcript", "Copy code"), lambda: browser.copy_frame(code))
+    table = _table_around(browser.cursorForPosition(at), code)
+    if table is not None:
+        add(translate("Transcript", "Open as table"), lambda: show_table(table))
     shown = browser.row_at(QPointF(at))
     words = action_words()
-    for action in actions.of(shown.row) if shown is not None else ():
+    selected = browser.textCursor().selectedText()
+    for action in actions.of(shown.row, selected) if shown is not None else ():
         add(words[action.name], action.act)
     menu.addSeparator()
     add(translate("Transcript", "Select all"), browser.selectAll)
@@ -126,6 +146,28 @@ def _code_around(cursor: QTextCursor) -> QTextFrame | None:
     while frame and frame.frameFormat().property(FRAME_KIND) != "code":
         frame = frame.parentFrame()
     return frame or None
+
+
+def _table_around(cursor: QTextCursor, code: QTextFrame | None) -> Table | None:
+    """Return the table at a place, also one so large that it is shown as it was written."""
+    if code is not None:
+        chosen = code.firstCursorPosition()
+        chosen.setPosition(code.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+        return pipe_table(chosen.selectedText().replace("\u2029", "\n"))
+    found = cursor.currentTable()
+    if not found:
+        return None
+    cells = [
+        [_text_of(found.cellAt(line, at)) for at in range(found.columns())]
+        for line in range(found.rows())
+    ]
+    return table_of(cells)
+
+
+def _text_of(cell: QTextTableCell) -> str:
+    chosen = cell.firstCursorPosition()
+    chosen.setPosition(cell.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+    return chosen.selectedText()
 
 
 class HoverBar(QWidget):
@@ -148,8 +190,9 @@ class HoverBar(QWidget):
         self._actions = actions
         self._item: AnswerItem | UserItem = UserItem("", "")
         self._buttons: dict[str, IconButton] = {}
-        for name, words in action_words().items():
-            button = IconButton(theme, _ICONS[name], words, self, size=14, name=f"{name}Message")
+        words = action_words()
+        for name, icon in _ICONS.items():
+            button = IconButton(theme, icon, words[name], self, size=14, name=f"{name}Message")
             button.clicked.connect(partial(self._do, name))
             button.installEventFilter(self)
             self._buttons[name] = button

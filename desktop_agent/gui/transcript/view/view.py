@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QUrl, Signal
@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.events import AgentEvent, Event
+from desktop_agent.core.messages import ImagePart
+from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, column, single_timer
 from desktop_agent.gui.state.session_state import AgentPage
@@ -40,12 +42,14 @@ from desktop_agent.gui.transcript.view.message_actions import (
 )
 from desktop_agent.gui.transcript.view.row_window import VisibleRows
 from desktop_agent.gui.transcript.view.scroll_anchor import Scrolling
+from desktop_agent.gui.transcript.view.table_data import Table, read_table
 from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open, show_text
 
 _SILENT_S = 3.0
 _HOLD_MS = 150
 _RESIZE_MS = 60
 _MARGIN = 24
+_TITLE = 120
 # A narrower view has less room around its text, and indents messages less.
 _NARROW = 640
 
@@ -184,7 +188,7 @@ class TranscriptView(CardHost):
                 return
 
     def menu_at(self, at: QPoint) -> QMenu:
-        return message_menu(self.browser, at, self._actions)
+        return message_menu(self.browser, at, self._actions, self.show_rows)
 
     def column(self) -> QRect:
         """Return where cards and text stand: left edge and width."""
@@ -232,6 +236,8 @@ class TranscriptView(CardHost):
             # The button that was pressed goes away; the focus must not go just anywhere.
             resolved.connect(self.compose_requested)
         self.text_requested.connect(self._show_text)
+        self.picture_requested.connect(self._show_picture)
+        self.table_requested.connect(self._show_table_file)
         self.more_requested.connect(self._show_more)
         self.activity_toggled.connect(self._on_activity_toggled)
         self.row_wanted.connect(self._show_card)
@@ -264,6 +270,26 @@ class TranscriptView(CardHost):
 
     def _show_text(self, title: str, text: str) -> None:
         show_text(self.theme, title, text, self)
+
+    def _show_picture(self, pictures: Sequence[ImagePart], which: int) -> None:
+        # Rarely wanted.
+        from desktop_agent.gui.transcript.view.picture_viewer import PictureViewer
+
+        PictureViewer(self.theme, pictures, which, self).open()
+
+    def _show_table_file(self, path: str) -> None:
+        if self.session is not None:
+            self._show_table(path, partial(read_table, path, self.session.workspace))
+
+    def show_rows(self, table: Table) -> None:
+        """Show a table of an answer in a window of its own."""
+        self._show_table(self.tr("Table"), lambda: table)
+
+    def _show_table(self, title: str, read: Callable[[], Table]) -> None:
+        # Rarely wanted.
+        from desktop_agent.gui.transcript.view.table_viewer import TableViewer
+
+        TableViewer(self.theme, with_marks(title)[-_TITLE:], read, self).open()
 
     def _open_menu(self, at: QPoint, on_screen: QPoint) -> None:
         self.menu_at(at).popup(on_screen)

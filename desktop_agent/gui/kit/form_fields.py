@@ -7,13 +7,12 @@ from datetime import date, datetime
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from desktop_agent.core.parts.forms import FieldValue, FormField, is_within, number_of
 from desktop_agent.gui.kit.safe_text import breakable, path_text, with_marks
 from desktop_agent.gui.kit.widgets import TextLabel, column, named
-from desktop_agent.gui.transcript.cards.card import AnswerLine
 
 translate = QCoreApplication.translate
 _LONGEST = 10_000
@@ -85,7 +84,7 @@ class FieldRow(QWidget):
     # -- construction ------------------------------------------------------------------------
 
     def _make_line(self) -> list[QWidget]:
-        line = named(AnswerLine(self), "formLine", self.title)
+        line = named(_Line(self), "formLine", self.title)
         line.setMaxLength(_LONGEST)
         if self.field.default is not None:
             line.setText(str(self.field.default))
@@ -115,6 +114,15 @@ class FieldRow(QWidget):
             box.setChecked(value in chosen)
             boxes.append(box)
         return boxes
+
+
+class _Line(QLineEdit):
+    """Enter ends in it, even when it has switched off the card around it."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
 
 
 class _Choice(QComboBox):

@@ -1,0 +1,115 @@
+"""Writes a session as Markdown: the branch that is shown, then each subagent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from desktop_agent.adapters.store.reader import SessionReader
+from desktop_agent.core.events import AgentSpawned
+from desktop_agent.core.keys.redaction import redact
+from desktop_agent.core.messages import DiffDisplay, OutputDisplay
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import Task
+from desktop_agent.session_files import words
+from desktop_agent.session_files.transcript import (
+    Answer,
+    Called,
+    Entry,
+    Line,
+    Said,
+    Thoughts,
+    Told,
+    entries,
+)
+
+_SIGNS = str.maketrans({one: f"\\{one}" for one in "\\`*_{}[]<>#|~"})
+_MARKS = {"completed": "x", "in_progress": " ", "pending": " "}
+
+
+def pieces(reader: SessionReader, info: SessionInfo) -> Iterator[bytes]:
+    """Yield the file in pieces, one for each event."""
+    yield f"# {_plain(words.title(info))}\n\n{_plain(words.about(info))}\n\n".encode()
+    for added in entries(reader.shown(info, info.main_agent)):
+        yield _written(added)
+    state = reader.frame(info).lists.get(info.main_agent)
+    if state is not None and state.tasks:
+        yield _tasks(state.tasks).encode()
+    for spawned in reader.of_kind(info, AgentSpawned):
+        name = _plain(words.one_line(spawned.spec.name, 80))
+        yield f"## Subagent: {name}\n\n".encode()
+        for added in entries(reader.shown(info, spawned.agent_id)):
+            yield _written(added)
+
+
+def _written(added: tuple[Entry, ...]) -> bytes:
+    return redact("".join(_entry(one) for one in added)).encode()
+
+
+def _entry(entry: Entry) -> str:
+    match entry:
+        case Said():
+            return _said(entry)
+        case Told(head=head, text=text):
+            return f"**{_plain(head)}:**\n\n{_quoted(text)}\n\n"
+        case Answer(text=text, is_partial=is_partial):
+            broken = f"*{words.BROKEN_OFF}*\n\n" if is_partial else ""
+            return f"### Agent\n\n{words.clean(text).strip()}\n\n{broken}"
+        case Thoughts(text=text):
+            return f"*Thoughts of the model:*\n\n{_quoted(text)}\n\n"
+        case Called():
+            return _called(entry)
+        case Line(text=text):
+            return f"*{_plain(text)}*\n\n"
+
+
+def _said(said: Said) -> str:
+    when = f" · {words.day(said.at)}" if words.day(said.at) else ""
+    along = [f"With {_plain(words.one_line(one))}" for one in (*said.attachments, *said.skills)]
+    along += [f"With a picture {_plain(words.one_line(one.name))}" for one in said.images]
+    body = "\n\n".join(part for part in (_quoted(said.text), "  \n".join(along)) if part)
+    return f"### {words.speaker(said.speaker)}{when}\n\n{body}\n\n"
+
+
+def _called(called: Called) -> str:
+    verb, target = words.call(called.call)
+    went = words.outcome(called.outcome, called.result, called.seconds)
+    head = f"- **{_plain(verb)}** {_plain(target)}" + (f" · {_plain(went)}" if went else "")
+    body = ""
+    match called.result.display if called.result is not None else None:
+        case DiffDisplay(patch=patch):
+            body = _fenced(patch, "diff")
+        case OutputDisplay(text=text) if text.strip():
+            body = _fenced(text)
+        case _ if called.outcome == "failed" and called.result is not None:
+            body = _fenced(called.result.text)
+    changed = "".join(f"  - {_plain(line)}\n" for line in words.files(called.changes))
+    return f"{head}\n{changed}\n{body}"
+
+
+def _tasks(tasks: tuple[Task, ...]) -> str:
+    lines = "".join(
+        f"- [{_MARKS[one.status]}] {_plain(words.one_line(one.subject))}\n" for one in tasks
+    )
+    return redact(f"## Tasks\n\n{lines}\n")
+
+
+def _plain(text: str) -> str:
+    """Return text on one line that Markdown takes for nothing else."""
+    return text.translate(_SIGNS)
+
+
+def _quoted(text: str) -> str:
+    """Return words of a person as a quote: what they typed is no Markdown of the file's."""
+    lines = words.clean(text).strip("\n").splitlines()
+    return "\n".join(f"> {line.translate(_SIGNS)}  " for line in lines)
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """Return a block of code with a fence that nothing in it ends."""
+    plain = words.clean(text).rstrip("\n")
+    longest = run = 0
+    for one in plain:
+        run = run + 1 if one == "`" else 0
+        longest = max(longest, run)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{plain}\n{fence}\n\n"

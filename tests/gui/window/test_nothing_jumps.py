@@ -1,0 +1,96 @@
+"""What comes and goes by itself moves nothing that a person reads, types into or aims at."""
+
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QTextBrowser
+
+from desktop_agent.gui.frame.notice_bar import Notice
+from tests import gallery_story as story
+from tests.bench.stage import pause
+
+LONG = "The folder can’t be read. " * 30
+
+
+def places(window):
+    frame = window.frame
+    parts = (frame.header, frame.stack, frame.composer, frame.sidebar)
+    return [(one.mapTo(window, QPoint()), one.size()) for one in parts]
+
+
+def first_line(window):
+    """The text at the top of what is seen of the transcript."""
+    page = window.pages.page(window.flow.agent).findChild(QTextBrowser)
+    middle = page.viewport().width() // 2
+    return page.cursorForPosition(QPoint(middle, 40)).block().text()
+
+
+async def shown(window):
+    """Wait until a transcript with something to scroll is on screen."""
+    await until(lambda: window.pages.page(window.flow.agent) is not None)
+    bar = window.pages.page(window.flow.agent).findChild(QTextBrowser).verticalScrollBar()
+    await until(lambda: bar.maximum() > 0)
+    await settled()
+    return bar
+
+
+async def settled():
+    """Let everything that was asked for be laid out."""
+    for _ in range(10):
+        await pause(0)
+
+
+async def until(holds):
+    while not holds():
+        await pause(0.01)
+
+
+def test_a_notice_lies_over_the_page_and_moves_nothing(stage):
+    async def step(gallery, window):
+        gallery.show(story.working())
+        await shown(window)
+        before = places(window), first_line(window)
+        notices = window.frame.notices
+        for text in ("Short.", LONG):
+            notices.put("x", Notice(text))
+            await settled()
+            assert (places(window), first_line(window)) == before
+            assert notices.geometry().topLeft() == window.frame.stack.geometry().topLeft()
+            assert notices.width() == window.frame.stack.width()
+            assert notices.height() >= notices.heightForWidth(notices.width())
+        window.resize(900, 700)
+        await settled()
+        assert notices.width() == window.frame.stack.width()
+        window.frame.set_full(True)
+        assert notices.geometry().bottom() == window.frame.stack.geometry().bottom()
+        window.frame.set_full(False)
+        notices.remove("x")
+
+    stage(step)
+
+
+def test_the_message_box_keeps_its_height_whatever_the_agent_does(stage):
+    async def step(gallery, window):
+        seen = set()
+        for opened in (story.empty, story.working, story.asked, story.stopped, story.failed):
+            gallery.show(opened())
+            await until(lambda opened=opened: window.known.info is not None)
+            await settled()
+            composer = window.frame.composer
+            seen.add((composer.mapTo(window, QPoint()).y(), composer.height()))
+        assert len(seen) == 1
+
+    stage(step)
+
+
+def test_the_text_one_reads_stays_as_the_side_panel_opens_and_closes(stage):
+    async def step(gallery, window):
+        gallery.show(story.working())
+        bar = await shown(window)
+        bar.setValue(bar.maximum() // 2)
+        await settled()
+        before = first_line(window)
+        for _ in range(4):
+            window.frame.toggle_side()
+            await settled()
+            await until(lambda: first_line(window) == before)
+
+    stage(step)

@@ -1,0 +1,116 @@
+"""`desktop-agent sessions`: what a script can do with sessions, also while the app is open."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent import app, paths
+from desktop_agent.adapters.store.store import SqliteStore
+from desktop_agent.compose import RUNS_FOLDER, SESSIONS_FILE
+from desktop_agent.core.ids import SessionId
+from tests.adapters.store.turns import SESSION, info, user
+from tests.session_files.sessions import rich
+
+APART = SessionId("nightly")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    path = paths.data_dir() / SESSIONS_FILE
+    rich(path)
+    run = paths.data_dir() / RUNS_FOLDER / f"{APART}.db"
+    run.parent.mkdir()
+    with closing(SqliteStore(run)) as apart:
+        apart.save_session(replace(info(APART, "Nightly"), updated_at=9.0))
+        apart.record(APART, user("sort the lanterns \x1b[31m"))
+    return path
+
+
+class Run:
+    """A command with what it printed."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str], *arguments: str) -> None:
+        self.code = app.main(["sessions", *arguments])
+        self.out, self.err = capfd.readouterr()
+
+
+def test_sessions_are_listed_found_and_shown_while_the_app_has_them_open(
+    store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with closing(SqliteStore(store)) as held:
+        held.record(SESSION, user("just now"))
+        listed = Run(capfd, "list", "--json")
+        assert [one["id"] for one in json.loads(listed.out)] == [APART, SESSION]
+        assert "Nightly" in Run(capfd, "list").out
+        found = Run(capfd, "search", "lanterns", "--output", "jsonl").out.splitlines()
+        assert [(json.loads(one)["id"]) for one in found] == [APART]
+        shown = Run(capfd, "show", SESSION)
+        assert "just now" in shown.out
+        assert shown.code == 0
+        assert "\x1b" not in Run(capfd, "show", APART).out
+        page = Run(capfd, "export", SESSION, "--format", "html")
+        assert page.out.startswith("<!DOCTYPE html>")
+
+
+def test_what_changes_sessions_says_that_the_app_has_them_open(
+    store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with closing(SqliteStore(store)):
+        for arguments in (("delete", SESSION), ("import", str(store))):
+            refused = Run(capfd, *arguments)
+            assert refused.code == 1
+            assert "the app has the sessions open" in refused.err
+        assert Run(capfd, "list", "--deleted").out == ""
+
+
+def test_a_session_is_exported_imported_deleted_and_restored(
+    store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "out.json"
+    assert Run(capfd, "export", SESSION, "--format", "json", "--out", str(file)).code == 0
+    taken = Run(capfd, "import", str(file))
+    new = taken.out.strip()
+    assert taken.code == 0
+    again = Run(capfd, "export", new, "--format", "json").out
+    was, now = json.loads(file.read_text("utf-8")), json.loads(again)
+    # What the app adds is what a restart would: the report that nobody had been given.
+    same = zip(was["events"], now["events"], strict=False)
+    differ = {one["event"]["type"] for one, other in same if one != other}
+    # In place of its folder there is the one that it is imported to.
+    assert differ == {"AgentSpawned"}
+    assert now["events"][-1]["event"]["type"] == "NoteQueued"
+    assert Run(capfd, "delete", new).code == 0
+    assert new not in Run(capfd, "list").out
+    assert new in Run(capfd, "list", "--deleted").out
+    assert "deleted already" in Run(capfd, "delete", new).err
+    assert Run(capfd, "restore", new).code == 0
+    assert new in Run(capfd, "list").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["show", "nobody"], 1, "there is no session nobody"),
+        (["import", "nothing.json"], 1, "can’t be read"),
+        (["export", APART, "--out", "no/such/folder/x.md"], 1, "can’t be written"),
+        (["export", APART, "--format", "pdf"], 2, "--format"),
+        (["dance"], 2, "dance"),
+        ([], 2, "COMMAND"),
+        (["restore", APART], 1, "is not deleted"),
+    ],
+)
+def test_what_is_not_possible_is_one_sentence_and_no_traceback(
+    store: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], code: int, said: str
+) -> None:
+    run = Run(capfd, *arguments)
+    assert run.code == code
+    assert said in run.err
+    assert len(run.err.splitlines()) == 1
+    assert run.out == ""
