@@ -6,8 +6,19 @@ import time
 from typing import Any
 
 from desktop_agent.core.events import McpChanged
-from desktop_agent.core.mcp import McpServer, McpState, McpTool
+from desktop_agent.core.mcp import (
+    McpArgument,
+    McpPrompt,
+    McpResource,
+    McpServer,
+    McpState,
+    McpTool,
+)
+from desktop_agent.core.parts.forms import FormField, ServerForm
+from desktop_agent.gui.composer.server_offers import prompts_in, sources_in
 from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
+from desktop_agent.gui.transcript.cards.form_card import FormCard
+from tests.bench.stage import pause
 from tests.helpers.windows import bridge_of, part
 
 _TOOLS = (
@@ -24,6 +35,21 @@ _TRACKER = McpServer(
     ("-y", "tracker-mcp", "--read-write"),
     {"TRACKER_URL": "${TRACKER_URL}", "TRACKER_TOKEN": "${keyring:TRACKER_TOKEN}"},
     tools_off=("close_issue", "run_query"),
+)
+_PROMPTS = (
+    McpPrompt(
+        "triage",
+        "Sort the new issues of a project by how much they matter",
+        (
+            McpArgument("project", "Its short name", is_required=True),
+            McpArgument("since", "A day such as 2026-11-01"),
+        ),
+    ),
+    McpPrompt("weekly", "What was done this week"),
+)
+_RESOURCES = (
+    McpResource("tracker://projects/web", "Project web", "What is open in it", "text/markdown"),
+    McpResource("tracker://labels", "Labels"),
 )
 _LOG = ("10:02:11 tracker-mcp 2.4.1, stdio", "10:02:12 signed in as Ada; 4 projects")
 
@@ -52,8 +78,66 @@ def states() -> tuple[McpState, ...]:
             since=since,
             is_contained=True,
             changed=("get_issue",),
+            prompts=_PROMPTS,
+            resources=_RESOURCES,
         ),
     )
+
+
+async def _show_offers(gallery: Any) -> None:
+    """Take what servers offer in the message box."""
+    window = gallery.window
+    box = window.frame.composer.box
+    window.frame.composer.focus_text()
+    await pause(0.3)
+    box.edit.insertPlainText("/tr")
+    await gallery.take("80-prompts")
+    box.edit.clear()
+    form_of = next(one for one in states() if one.prompts)
+    box.fill_in(prompts_in(window.servers.root, (form_of,))[0])  # as a choice in the list does
+    await gallery.take("81-prompt-form")
+    part(window, "promptForm").show_problem("The server “tracker” does not run. It ended: exit 1.")
+    await gallery.take("82-prompt-failed")
+    part(window, "promptForm").leave()
+    box.edit.insertPlainText("Compare with @")
+    box.set_completions("", ("README.md", "src/", "src/retry.py"))
+    await gallery.take("83-resources")
+    source = sources_in(window.servers.root, states())[0]
+    box.attach_source(source)
+    await gallery.take("84-resource-chip")
+    box.clear()
+
+
+_FORM = ServerForm(
+    "Which release shall the notes be for?",
+    (
+        FormField("version", "Version", about="Such as 2.4.1", is_required=True),
+        FormField("count", "Commits at most", "integer", default=50, least=1, most=500),
+        FormField("kind", "Kind", "choice", choices=(("major", "Major"), ("minor", "Minor"))),
+        FormField("is_draft", "Only a draft", "boolean", default=True),
+        FormField("parts", "Parts", "choices", choices=(("web", "Web"), ("api", "Interface"))),
+    ),
+    server="tracker",
+)
+_URL = ServerForm(
+    "Sign in to see private projects.",
+    url="https://tracker.example/connect?state=9f2c51b7&scope=projects",
+    server="tracker",
+)
+
+
+async def _show_forms(gallery: Any) -> None:
+    """Take what a server asks for in a call."""
+    for name, form in (("85-server-form", _FORM), ("86-server-address", _URL)):
+        card = FormCard(gallery.theme, form, gallery.window)
+        card.setGeometry(340, 120, 720, card.height_for(720))
+        card.show()
+        await pause(0.2)
+        if form.fields:
+            part(card, "sendForm").click()  # says what is missing
+        card.resize(720, card.height_for(720))
+        await gallery.take(name)
+        card.deleteLater()
 
 
 async def show_servers(gallery: Any, opened: Any) -> None:
@@ -61,6 +145,8 @@ async def show_servers(gallery: Any, opened: Any) -> None:
     gallery.show(opened)
     flow = gallery.window.servers
     bridge_of(gallery.window).received.emit((McpChanged(flow.root, states()),))
+    await _show_offers(gallery)
+    await _show_forms(gallery)
     flow.open("tracker")
     part(gallery.window, "serversPage").detail.show_log(_LOG)
     await gallery.take("75-servers")

@@ -65,6 +65,41 @@ class McpTool(Value, frozen=True):
     digest: str = ""
 
 
+class McpArgument(Value, frozen=True):
+    """What a prompt is to be given, as a text."""
+
+    name: str
+    description: str = ""
+    is_required: bool = False
+
+
+class McpPrompt(Value, frozen=True):
+    """A text that a server writes for the user to send, already bounded."""
+
+    name: str
+    description: str = ""
+    arguments: tuple[McpArgument, ...] = ()
+
+
+class McpResource(Value, frozen=True):
+    """Something that a server lets be read by its `uri`, already bounded. `size` is in bytes."""
+
+    uri: str
+    name: str
+    description: str = ""
+    media_type: str = ""
+    size: int | None = None
+
+
+class McpOffer(Value, frozen=True):
+    """What a server has; `left_out` is how many tools were too large or too many."""
+
+    tools: tuple[McpTool, ...] = ()
+    prompts: tuple[McpPrompt, ...] = ()
+    resources: tuple[McpResource, ...] = ()
+    left_out: int = 0
+
+
 class McpState(Value, frozen=True):
     """A server and how it stands. `problem` says why it failed or what it waits for.
 
@@ -81,10 +116,12 @@ class McpState(Value, frozen=True):
     needs_consent: bool = False
     is_contained: bool = False
     changed: tuple[str, ...] = ()
+    prompts: tuple[McpPrompt, ...] = ()
+    resources: tuple[McpResource, ...] = ()
 
 
 class McpAnswer(Value, frozen=True):
-    """What a tool call gave; an error of the server's own is an answer too."""
+    """What a tool call, a prompt or a resource gave; a server's own error is an answer too."""
 
     text: str
     images: tuple[ImagePart, ...] = ()

@@ -13,6 +13,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Display, ImagePart
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.facts import Facts
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.pipes.file_capture import FileWrite
 from desktop_agent.core.sandbox import Boundary, Sandbox
 from desktop_agent.core.workspace import Workspace
@@ -155,7 +156,8 @@ class ToolContext:
     """What one call may use. Passed as a parameter; nothing ambient.
 
     `boundary` is what it may reach: tools for files judge by it, and the sandbox keeps commands
-    within it. `report` shows live output to the user. `ask_user` waits for the user's answer.
+    within it. `report` shows live output to the user. `ask_user` waits for the user's answer,
+    `ask_form` for what an MCP server wants to know, None where nobody can be asked.
     `outputs` takes the whole of an output that was cut for the model. `jobs` and `tasks`
     are the agent's background commands and task list, `agent` and `steering` itself and its
     dealings with others; the tools that use them know their kind. A command that names no time
@@ -183,6 +185,7 @@ class ToolContext:
     sandbox: Sandbox | None = None
     waited_s: Callable[[], float] = float
     changes: Changes | None = None
+    ask_form: Callable[[ServerForm], Awaitable[FormAnswer]] | None = None
 
     @property
     def workspace(self) -> Workspace:

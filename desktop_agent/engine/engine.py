@@ -24,6 +24,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId
 from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.forms import FormAnswer
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.tool import Tool
@@ -339,12 +340,12 @@ class Engine(
         with self._refusing("decide", f"{what}, so nothing was done", who):
             self._approvals.decide(request_id, decision)
 
-    def answer(self, question_id: QuestionId, text: str) -> None:
-        """Answer an agent's question; the first answer wins."""
+    def answer(self, question_id: QuestionId, text: str, form: FormAnswer | None = None) -> None:
+        """Answer an agent's question; the first wins. A server's is answered by a `form` alone."""
         self._check_thread()
         who, what = self._questions.agent_of(question_id), "Your answer was not saved"
         with self._refusing("answer", f"{what}, so nobody has read it", who, question_id):
-            self._questions.answer(question_id, text)
+            self._questions.answer(question_id, text, form=form)
 
     def apply_settings(self, settings: Settings) -> None:
         """Use these settings from the next step on."""

@@ -12,14 +12,15 @@ import mcp_types
 
 from desktop_agent.core.mcp import McpTool
 from desktop_agent.core.messages import ImagePart
-from desktop_agent.core.pipes.mcp_pipe import ToolAnswered
+from desktop_agent.core.pipes.mcp_pipe import CallAnswered
 
-MOST_TOOLS = 500
-MOST_PAGES = 50
 LONGEST_NAME = 1_000
 LONGEST_DESCRIPTION = 2_000
 LARGEST_SCHEMA = 30_000
 LONGEST_TEXT = 2_000_000
+# What goes with a message, or into it, is for a person to look through.
+LONGEST_MESSAGE = 200_000
+MOST_MESSAGES = 50
 LONGEST_FAILURE = 2_000
 MOST_IMAGES = 8
 LARGEST_IMAGE = 8_000_000
@@ -44,7 +45,7 @@ def tool_of(tool: mcp_types.Tool) -> McpTool | None:
     return McpTool(tool.name, description, schema, mark, digest)
 
 
-def answer_of(id_: int, result: mcp_types.CallToolResult) -> ToolAnswered:
+def answer_of(id_: int, result: mcp_types.CallToolResult) -> CallAnswered:
     """Return a result as the app takes it: text once, though it comes in two forms."""
     texts: list[str] = []
     images: list[ImagePart] = []
@@ -57,7 +58,37 @@ def answer_of(id_: int, result: mcp_types.CallToolResult) -> ToolAnswered:
     if not any(texts) and result.structured_content is not None:
         texts = [json.dumps(result.structured_content, ensure_ascii=False)]
     text = cut("\n\n".join(filter(None, texts)), LONGEST_TEXT)
-    return ToolAnswered(id_, text, tuple(images), bool(result.is_error))
+    return CallAnswered(id_, text, tuple(images), bool(result.is_error))
+
+
+def prompt_answer(id_: int, result: mcp_types.GetPromptResult) -> CallAnswered:
+    """Return a prompt as one text; who speaks is named where it is not the user alone."""
+    told = result.messages[:MOST_MESSAGES]
+    is_plain = all(one.role == "user" for one in told)
+    texts = [_text(one.content) for one in told]
+    if not is_plain:
+        names = [one.role.capitalize() for one in told]
+        texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
+    return CallAnswered(id_, _whole("\n\n".join(texts)))
+
+
+def resource_answer(id_: int, result: mcp_types.ReadResourceResult) -> CallAnswered:
+    """Return what a resource holds: its texts as one, and its images."""
+    texts: list[str] = []
+    images: list[ImagePart] = []
+    for one in result.contents:
+        if isinstance(one, mcp_types.TextResourceContents):
+            texts.append(one.text)
+        elif len(images) < MOST_IMAGES and (image := _decoded(one.mime_type or "", one.blob)):
+            images.append(image)
+    return CallAnswered(id_, _whole("\n\n".join(texts)), tuple(images))
+
+
+def _whole(text: str) -> str:
+    if len(text) <= LONGEST_MESSAGE:
+        return text
+    left = len(text) - LONGEST_MESSAGE
+    return f"{text[:LONGEST_MESSAGE]}\n\n[… {left:,} characters left out]"
 
 
 def _text(block: Any) -> str:
@@ -75,10 +106,14 @@ def _text(block: Any) -> str:
 
 
 def _image(block: mcp_types.ImageContent) -> ImagePart | None:
-    if block.mime_type not in _IMAGES or len(block.data) > LARGEST_IMAGE * 4 // 3:
+    return _decoded(block.mime_type, block.data)
+
+
+def _decoded(kind: str, data: str) -> ImagePart | None:
+    if kind not in _IMAGES or len(data) > LARGEST_IMAGE * 4 // 3:
         return None
     try:
-        return ImagePart(block.mime_type, base64.b64decode(block.data, validate=True))
+        return ImagePart(kind, base64.b64decode(data, validate=True))
     except (binascii.Error, ValueError):
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
@@ -12,6 +13,8 @@ from mcp.shared.message import SessionMessage
 
 # A result of 10 MB is taken; a longer line is none that anybody wants.
 LONGEST_LINE = 32 * 1024 * 1024
+# Where the id of a message is looked for that can't be read, and how long it may be.
+_HEAD, _LONGEST_ID = 200, 15
 # What is no message is left out, until it is as much as this without any message in between.
 MOST_JUNK = 4 * 1024 * 1024
 
@@ -28,6 +31,8 @@ class Lines:
         self._held = 0
         self._junk = 0
         self._is_skipping = False
+        # The ids, as JSON, of what was asked in a way that can't be read.
+        self.refused: list[str] = []
 
     def feed(self, data: bytes) -> list[SessionMessage]:
         """Return the messages that are now whole. Raises Babble."""
@@ -37,7 +42,7 @@ class Lines:
         for piece in rest:
             line, self._pieces, self._held = b"".join(self._pieces), [], 0
             was_skipping, self._is_skipping = self._is_skipping, False
-            message = None if was_skipping else _parsed(line)
+            message = None if was_skipping else _parsed(line) or self._unreadable(line)
             if message is not None:
                 found.append(message)
                 self._junk = 0
@@ -45,6 +50,13 @@ class Lines:
                 self._count_junk(len(line))
             self._hold(piece)
         return found
+
+    def _unreadable(self, line: bytes) -> SessionMessage | None:
+        id_ = _id_of(line)
+        if id_ and b'"method"' in line[:_HEAD]:
+            self.refused.append(id_)
+            return None
+        return _failure(id_)
 
     def _hold(self, piece: bytes) -> None:
         self._held += len(piece)
@@ -75,6 +87,26 @@ def _parsed(line: bytes) -> SessionMessage | None:
         return None
 
 
+def _id_of(line: bytes) -> str:
+    """Return the id, as JSON, in a line that can't be read: one that is nested too deep, say."""
+    _, _, rest = line[:_HEAD].partition(b'"id":')
+    token = rest.lstrip().partition(b",")[0].rstrip()[:_LONGEST_ID]
+    inner = token[1:-1] if token.startswith(b'"') and token.endswith(b'"') else token
+    is_sound = inner.replace(b"-", b"").isalnum() if inner is not token else inner.isdigit()
+    return token.decode("ascii") if is_sound and token.isascii() else ""
+
+
+def _failure(id_: str) -> SessionMessage | None:
+    """Return the end of a request of ours, without which whoever asked would wait for nothing."""
+    if not id_.isdigit():
+        return None
+    error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message="The answer can't be read.")
+    return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=int(id_), error=error))
+
+
+_UNREADABLE = {"code": mcp_types.PARSE_ERROR, "message": "This can't be read."}
+
+
 class CommandStream:
     """A transport for mcp.Client. `take` is given what the server wrote, b"" at its end."""
 
@@ -90,7 +122,11 @@ class CommandStream:
         if not data:
             self._into.close()
             return
-        for message in self._lines.feed(data):
+        messages = self._lines.feed(data)
+        while self._lines.refused:
+            end = f'"id":{self._lines.refused.pop(0)},"error":{json.dumps(_UNREADABLE)}'
+            self._write(f'{{"jsonrpc":"2.0",{end}}}\n'.encode())
+        for message in messages:
             try:
                 self._into.send_nowait(message)
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):

@@ -1,4 +1,4 @@
-"""One server: spoken with until it is closed or fails; tools that change are listed again."""
+"""One server: spoken with until it is closed or fails; what it offers is listed when it changes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import Any
 
 import mcp_types
+import msgspec
 from mcp import Client, MCPError
 from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
@@ -15,28 +16,37 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from desktop_agent import __version__
-from desktop_agent.core.mcp import McpTool
 from desktop_agent.core.pipes.mcp_pipe import (
+    CallAnswered,
+    CallFailed,
     FromMcpHost,
     HostWrote,
+    PromptAsked,
+    Request,
+    ResourceAsked,
     ServerFailed,
+    ServerListed,
     ServerOpened,
     ToolCalled,
-    ToolFailed,
-    ToolsListed,
 )
+from desktop_agent.mcp_host.asking import Forms
 from desktop_agent.mcp_host.bounds import (
-    MOST_PAGES,
-    MOST_TOOLS,
     answer_of,
     failure_text,
-    tool_of,
+    prompt_answer,
+    resource_answer,
 )
 from desktop_agent.mcp_host.command_stream import Babble, CommandStream
+from desktop_agent.mcp_host.offers import list_more, list_tools
 
 # A first start may have to fetch a package.
 _START_S = 300.0
 _GONE = "The server is not connected."
+_CHANGES = (
+    mcp_types.ToolListChangedNotification,
+    mcp_types.PromptListChangedNotification,
+    mcp_types.ResourceListChangedNotification,
+)
 
 
 class Connection:
@@ -47,6 +57,8 @@ class Connection:
         self._send = send
         self._stream = CommandStream(lambda data: send(HostWrote(opened.id, data)))
         self._client: Client | None = None
+        self._is_listing = True
+        self.forms = Forms(send)
         self._ended = asyncio.Event()
         self._changed = asyncio.Event()
         self._running: asyncio.Task[Any] | None = None
@@ -62,7 +74,7 @@ class Connection:
     def close(self) -> None:
         """End the session; nothing is told."""
         self._ended.set()
-        if self._client is None and self._running is not None:
+        if self._is_listing and self._running is not None:
             self._running.cancel()  # it may wait for an answer that never comes
 
     async def run(self) -> None:
@@ -84,22 +96,30 @@ class Connection:
         client = Client(
             self._transport(),
             message_handler=self._on_message,
+            elicitation_callback=self.forms.ask,
             client_info=mcp_types.Implementation(name="desktop-agent", version=__version__),
             cache=None,
         )
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(_START_S):
                 await stack.enter_async_context(client)
-                await self._list(client)
+                offer = await list_tools(client)
             self._client = client
-            while not self._ended.is_set():
+            self._send(ServerListed(self._opened.id, offer))  # agents need not wait for the rest
+            while True:
+                prompts, resources = await list_more(client)
+                whole = msgspec.structs.replace(offer, prompts=prompts, resources=resources)
+                self._send(ServerListed(self._opened.id, whole))
+                self._is_listing = False
                 await self._next()
-                if self._changed.is_set():
-                    self._changed.clear()
-                    await self._list(client)
+                if self._ended.is_set():
+                    return
+                self._is_listing = True
+                self._changed.clear()
+                offer = await list_tools(client)
 
     async def _next(self) -> None:
-        """Wait for the end, or for other tools."""
+        """Wait for the end, or until something else is offered."""
         waits = [asyncio.create_task(each.wait()) for each in (self._ended, self._changed)]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -107,23 +127,24 @@ class Connection:
             for each in waits:
                 each.cancel()
 
-    async def call(self, called: ToolCalled) -> None:
-        """Call a tool; whatever comes of it is told."""
+    async def call(self, called: Request) -> None:
+        """Put a request to the server; whatever comes of it is told."""
         client = self._client
         if client is None:
-            self._send(ToolFailed(called.id, _GONE))
+            self._send(CallFailed(called.id, _GONE))
             return
         try:
-            result = await client.call_tool(called.tool, called.arguments)
-            self._send(answer_of(called.id, result))
+            with self.forms.during(called.id):
+                answer = await _answered(client, called)
+            self._send(answer)
         except asyncio.CancelledError:
             raise
         except MCPError as error:
-            self._send(ToolFailed(called.id, failure_text(error)))
+            self._send(CallFailed(called.id, failure_text(error)))
             if self._is_lost(error):
                 self._fail(failure_text(error))
         except Exception as error:  # noqa: BLE001 - the agent reads of it, whatever it is
-            self._send(ToolFailed(called.id, failure_text(error)))
+            self._send(CallFailed(called.id, failure_text(error)))
             if _is_of_network(error):
                 self._fail(failure_text(error))
 
@@ -137,24 +158,8 @@ class Connection:
         self._failure = why
         self.close()
 
-    async def _list(self, client: Client) -> None:
-        tools: dict[str, McpTool] = {}
-        left_out, cursor = 0, None
-        if client.server_capabilities.tools is not None:
-            for _ in range(MOST_PAGES):
-                page = await client.list_tools(cursor=cursor)
-                for one in page.tools:
-                    tool = tool_of(one) if len(tools) < MOST_TOOLS else None
-                    left_out += tool is None
-                    if tool is not None:
-                        tools.setdefault(tool.name, tool)
-                cursor = page.next_cursor
-                if not cursor or len(tools) >= MOST_TOOLS:
-                    break
-        self._send(ToolsListed(self._opened.id, tuple(tools.values()), left_out))
-
     async def _on_message(self, message: Any) -> None:
-        if isinstance(message, mcp_types.ToolListChangedNotification):
+        if isinstance(message, _CHANGES):
             self._changed.set()
 
     def _transport(self) -> AbstractAsyncContextManager[TransportStreams]:
@@ -164,6 +169,16 @@ class Connection:
         if opened.is_sse:
             return sse_client(opened.url, headers=opened.headers)
         return _http(opened.url, opened.headers)
+
+
+async def _answered(client: Client, called: Request) -> CallAnswered:
+    match called:
+        case ToolCalled(id_, _, tool, arguments):
+            return answer_of(id_, await client.call_tool(tool, arguments))
+        case PromptAsked(id_, _, prompt, given):
+            return prompt_answer(id_, await client.get_prompt(prompt, given))
+        case ResourceAsked(id_, _, uri):
+            return resource_answer(id_, await client.read_resource(uri))
 
 
 @asynccontextmanager

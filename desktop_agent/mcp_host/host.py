@@ -11,13 +11,14 @@ import msgspec
 
 from desktop_agent.core.pipes.host_pipe import FrameBuffer
 from desktop_agent.core.pipes.mcp_pipe import (
+    CallCancelled,
+    FormAnswered,
     FromMcpHost,
+    Request,
     ServerClosed,
     ServerOpened,
     ServerWrote,
     ToMcpHost,
-    ToolCalled,
-    ToolCancelled,
     mcp_frame,
 )
 from desktop_agent.mcp_host.connection import Connection
@@ -53,19 +54,30 @@ class Host:
             case ServerOpened(id_):
                 server = self._servers[id_] = Connection(wanted, self.send)
                 self._spawn(server.run())
-            case ServerWrote(id_, data):
-                if server := self._servers.get(id_):
-                    server.take(data)
             case ServerClosed(id_):
                 if server := self._servers.pop(id_, None):
                     server.close()
-            case ToolCalled(id_, server_id):
-                if server := self._servers.get(server_id):
-                    task = self._calls[id_] = self._spawn(server.call(wanted))
-                    task.add_done_callback(lambda _: self._calls.pop(id_, None))
-            case ToolCancelled(id_):
+            case CallCancelled(id_):
                 if task := self._calls.get(id_):
                     task.cancel()
+            case ServerWrote(id_):
+                self._hand_on(wanted, self._servers.get(id_))
+            case _:
+                self._hand_on(wanted, self._servers.get(wanted.server))
+
+    def _hand_on(
+        self, wanted: ServerWrote | FormAnswered | Request, server: Connection | None
+    ) -> None:
+        match wanted:
+            case _ if server is None:
+                pass  # it is closed already
+            case ServerWrote(data=data):
+                server.take(data)
+            case FormAnswered(id_, answer=answer):
+                server.forms.settle(id_, answer)
+            case _:
+                task = self._calls[wanted.id] = self._spawn(server.call(wanted))
+                task.add_done_callback(lambda _: self._calls.pop(wanted.id, None))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)

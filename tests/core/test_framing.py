@@ -21,6 +21,7 @@ from desktop_agent.core.parts.origins import (
     EditLine,
     PickedSkill,
     Report,
+    ServerResource,
     Spoken,
     TaskEdits,
     TaskListShown,
@@ -64,6 +65,7 @@ origins = st.one_of(
     st.builds(TaskListShown),
     st.builds(PickedSkill, texts, st.sampled_from(["loaded", "known", "failed"])),
     st.builds(AttachedFile, texts),
+    st.builds(ServerResource, texts, texts, texts),
 )
 parts = st.lists(st.builds(TextPart, texts, origins), min_size=1, max_size=5).map(tuple)
 

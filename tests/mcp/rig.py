@@ -27,6 +27,12 @@ def honest(name: str = "honest", **more: Any) -> McpServer:
     return McpServer(name, sys.executable, (str(SERVERS / "honest.py"),), **more)
 
 
+def asking(*, by_hand: bool = False) -> McpServer:
+    """Return the server that asks the user in its calls, of the newest protocol or an older."""
+    file = "asking_by_hand.py" if by_hand else "asking.py"
+    return McpServer("asking", sys.executable, (str(SERVERS / file),))
+
+
 def hostile(kind: str) -> McpServer:
     """Return a server that does not."""
     return McpServer(kind, sys.executable, (str(SERVERS / "hostile.py"), kind))

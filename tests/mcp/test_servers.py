@@ -215,6 +215,15 @@ async def test_an_endless_list_ends(tmp_path: Path) -> None:
         assert len(state.tools) == 500
 
 
+async def test_tools_that_are_nested_too_deep_are_a_failure_that_nobody_waits_for(
+    tmp_path: Path,
+) -> None:
+    async with rig_with(tmp_path, servers=[hostile("deep")]) as rig:
+        rig.engine.watch_mcp(rig.root)
+        state = await rig.until_state("deep", lambda state: state.phase == "failed")
+        assert "can't be read" in state.problem
+
+
 async def test_names_of_any_kind_become_names_that_providers_take(tmp_path: Path) -> None:
     async with rig_with(tmp_path, says("hello"), servers=[hostile("names")]) as rig:
         await rig.run("hello")

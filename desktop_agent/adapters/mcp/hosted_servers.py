@@ -10,27 +10,33 @@ from typing import Any
 
 import msgspec
 
+from desktop_agent.adapters.mcp.asked_forms import AskedForms
 from desktop_agent.adapters.mcp.command import ServerCommand
 from desktop_agent.adapters.mcp.host_process import McpHostProcess
 from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.mcp import McpAnswer, McpError
 from desktop_agent.core.pipes.host_pipe import FrameBuffer
 from desktop_agent.core.pipes.mcp_pipe import (
+    CallAnswered,
+    CallCancelled,
+    CallFailed,
+    FormAsked,
+    FormWithdrawn,
     FromMcpHost,
     HostWrote,
+    PromptAsked,
+    Request,
+    ResourceAsked,
     ServerClosed,
     ServerFailed,
+    ServerListed,
     ServerOpened,
     ServerWrote,
     ToMcpHost,
-    ToolAnswered,
     ToolCalled,
-    ToolCancelled,
-    ToolFailed,
-    ToolsListed,
     mcp_frame,
 )
-from desktop_agent.engine.mcp.ports import Launch, Listener
+from desktop_agent.engine.mcp.ports import AskForm, Launch, Listener
 
 _READ_SIZE = 256 * 1024
 _GONE = "The part of the app that speaks with servers has ended. It starts again by itself."
@@ -124,11 +130,14 @@ class _Pipe:
 
     def _take(self, value: FromMcpHost) -> None:
         match value:
-            case ToolAnswered() | ToolFailed():
+            case CallAnswered() | CallFailed():
                 for server in self.servers.values():
                     if server.answer(value):
                         return
-            case HostWrote(id_) | ToolsListed(id_) | ServerFailed(id_):
+            case FormAsked() | FormWithdrawn():
+                for server in self.servers.values():
+                    server.take_form(value)
+            case HostWrote(id_) | ServerListed(id_) | ServerFailed(id_):
                 if server := self.servers.get(id_):
                     server.take(value)
 
@@ -158,6 +167,7 @@ class Connection:
         self._failure = ""
         self._is_over = self._has_closed = False
         self._calls: dict[int, asyncio.Future[McpAnswer]] = {}
+        self._forms = AskedForms(id_, pipe.send)
         pipe.servers[id_] = self
 
     def begin(self, environment: dict[str, str]) -> None:
@@ -188,17 +198,31 @@ class Connection:
         """The last lines that its command wrote beside its messages."""
         return tuple(map(KEYS.hide, self._command.log)) if self._command is not None else ()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
-        """Call a tool. Raises McpError."""
+    async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
+        """Call a tool; `ask` is what its server may ask the user with. Raises McpError."""
+        return await self._ask(lambda id_: ToolCalled(id_, self._id, tool, dict(arguments)), ask)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpAnswer:
+        """Return the text of a prompt. Raises McpError."""
+        return await self._ask(lambda id_: PromptAsked(id_, self._id, name, dict(arguments)))
+
+    async def read(self, uri: str) -> McpAnswer:
+        """Return what a resource holds. Raises McpError."""
+        return await self._ask(lambda id_: ResourceAsked(id_, self._id, uri))
+
+    async def _ask(
+        self, request: Callable[[int], Request], ask: AskForm | None = None
+    ) -> McpAnswer:
         if self._is_over or self._pipe.is_gone:
             raise McpError(self._failure or _GONE)
         id_ = next(self._call_ids)
         answer = self._calls[id_] = asyncio.get_running_loop().create_future()
         try:
-            self._pipe.send(ToolCalled(id_, self._id, tool, dict(arguments)))
-            return await answer
+            with self._forms.during(id_, ask):
+                self._pipe.send(request(id_))
+                return await answer
         except asyncio.CancelledError:
-            self._pipe.send(ToolCancelled(id_))
+            self._pipe.send(CallCancelled(id_))
             raise
         finally:
             self._calls.pop(id_, None)
@@ -211,28 +235,32 @@ class Connection:
         if self._command is not None:
             await self._command.close()
 
-    def answer(self, value: ToolAnswered | ToolFailed) -> bool:
+    def answer(self, value: CallAnswered | CallFailed) -> bool:
         """Take the end of a call; return whether it is one of these."""
         waiting = self._calls.get(value.id)
         if waiting is None or waiting.done():
             return False
-        if isinstance(value, ToolFailed) and self._has_closed and not self._is_over:
+        if isinstance(value, CallFailed) and self._has_closed and not self._is_over:
             self._failure = self._failure or KEYS.hide(value.message)
             self._settle()
-        elif isinstance(value, ToolFailed):
+        elif isinstance(value, CallFailed):
             waiting.set_exception(McpError(KEYS.hide(value.message)))
         else:
             text = KEYS.hide(value.text)
             waiting.set_result(McpAnswer(text, value.images, value.is_error))
         return True
 
-    def take(self, value: HostWrote | ToolsListed | ServerFailed) -> None:
+    def take_form(self, value: FormAsked | FormWithdrawn) -> None:
+        """Ask the user, or not any more, if it is about one of these calls."""
+        self._forms.take(value)
+
+    def take(self, value: HostWrote | ServerListed | ServerFailed) -> None:
         """Take what is told of the server."""
         match value:
             case HostWrote(data=data) if self._command is not None:
                 self._command.write(data)
-            case ToolsListed(tools=tools, left_out=left_out) if not self._is_over:
-                self._listener.listed(tools, left_out)
+            case ServerListed(offer=offer) if not self._is_over:
+                self._listener.listed(offer)
             case ServerFailed(message=message):
                 # Of a command that has ended the exit code says more.
                 self._failure = self._failure or KEYS.hide(message)

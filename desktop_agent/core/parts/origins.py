@@ -107,6 +107,14 @@ class AttachedFile(Value, frozen=True):
     path: str
 
 
+class ServerResource(Value, frozen=True):
+    """The text of an MCP server's resource that goes with a message."""
+
+    server: str
+    uri: str
+    name: str = ""
+
+
 class ContextSummary(Value, frozen=True):
     """What stands for older messages that are left out; the files are those of all of them."""
 
@@ -126,5 +134,6 @@ Origin = (
     | TaskListShown
     | PickedSkill
     | AttachedFile
+    | ServerResource
     | ContextSummary
 )

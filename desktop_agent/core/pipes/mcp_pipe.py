@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from desktop_agent.core.mcp import McpTool
+from desktop_agent.core.mcp import McpOffer
 from desktop_agent.core.messages import ImagePart, Value
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 
 _LENGTH_BYTES = 4
 
@@ -46,10 +47,38 @@ class ToolCalled(Value, frozen=True):
     arguments: dict[str, Any]
 
 
-class ToolCancelled(Value, frozen=True):
-    """Nobody waits for a call any more."""
+class PromptAsked(Value, frozen=True):
+    """Ask a server for the text of a prompt."""
 
     id: int
+    server: int
+    prompt: str
+    arguments: dict[str, str]
+
+
+class ResourceAsked(Value, frozen=True):
+    """Ask a server for what a resource holds."""
+
+    id: int
+    server: int
+    uri: str
+
+
+Request = ToolCalled | PromptAsked | ResourceAsked
+
+
+class CallCancelled(Value, frozen=True):
+    """Nobody waits for the answer to a request any more."""
+
+    id: int
+
+
+class FormAnswered(Value, frozen=True):
+    """What became of a form that a server has asked for."""
+
+    id: int
+    server: int
+    answer: FormAnswer
 
 
 class HostWrote(Value, frozen=True):
@@ -59,12 +88,11 @@ class HostWrote(Value, frozen=True):
     data: bytes
 
 
-class ToolsListed(Value, frozen=True):
-    """A server has begun to work, or has other tools now; `left_out` could not be taken."""
+class ServerListed(Value, frozen=True):
+    """A server has begun to work, or has something else to offer now."""
 
     id: int
-    tools: tuple[McpTool, ...]
-    left_out: int = 0
+    offer: McpOffer
 
 
 class ServerFailed(Value, frozen=True):
@@ -74,8 +102,8 @@ class ServerFailed(Value, frozen=True):
     message: str
 
 
-class ToolAnswered(Value, frozen=True):
-    """A call's end, bounded."""
+class CallAnswered(Value, frozen=True):
+    """The answer to a request, bounded."""
 
     id: int
     text: str
@@ -83,15 +111,31 @@ class ToolAnswered(Value, frozen=True):
     is_error: bool = False
 
 
-class ToolFailed(Value, frozen=True):
-    """A call that got no answer."""
+class CallFailed(Value, frozen=True):
+    """A request that got no answer."""
 
     id: int
     message: str
 
 
-ToMcpHost = ServerOpened | ServerWrote | ServerClosed | ToolCalled | ToolCancelled
-FromMcpHost = HostWrote | ToolsListed | ServerFailed | ToolAnswered | ToolFailed
+class FormAsked(Value, frozen=True):
+    """A server asks the user for something in the middle of a request."""
+
+    id: int
+    call: int
+    form: ServerForm
+
+
+class FormWithdrawn(Value, frozen=True):
+    """Nobody waits any more for the answer to a form."""
+
+    id: int
+
+
+ToMcpHost = ServerOpened | ServerWrote | ServerClosed | Request | CallCancelled | FormAnswered
+FromMcpHost = (
+    HostWrote | ServerListed | ServerFailed | CallAnswered | CallFailed | FormAsked | FormWithdrawn
+)
 
 _encoder = msgspec.msgpack.Encoder()
 

@@ -26,6 +26,7 @@ from desktop_agent.core.events import EngineFailed, ToolEnded, ToolOutput, ToolS
 from desktop_agent.core.ids import AgentId, new_question_id, new_request_id
 from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.core.parts.facts import Refused
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.settings import Settings
@@ -393,12 +394,20 @@ class Dispatch:
                 )
                 return await self._questions.ask(asked, caller.session)
 
+        async def ask_form(form: ServerForm) -> FormAnswer:
+            with caller.busy("waiting_answer", "asking you"):
+                asked = Question(
+                    new_question_id(), caller.id, call.id, form.message, (), time.time(), form=form
+                )
+                return await self._questions.ask_form(asked, caller.session)
+
         return ToolContext(
             agent_id=caller.id,
             call_id=call.id,
             boundary=self._boundary(caller),
             report=_reporter(call, caller),
             ask_user=ask_user,
+            ask_form=ask_form,
             files=caller.files,
             outputs=self._outputs.of(caller.session.info.id),
             jobs=caller.jobs,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from desktop_agent.core.events import QuestionAnswered, QuestionAsked
 from desktop_agent.core.ids import AgentId, QuestionId
+from desktop_agent.core.parts.forms import FormAnswer
 from desktop_agent.core.questions import Question
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
@@ -20,7 +21,7 @@ SKIPPED = (
 @dataclass(frozen=True, slots=True)
 class _Open:
     question: Question
-    answer: asyncio.Future[str]
+    answer: asyncio.Future[tuple[str, FormAnswer]]
     session: Session
 
 
@@ -54,8 +55,17 @@ class Questions:
 
         Raises StoreError when it can't be put on disk: nobody was asked then.
         """
+        reply, _ = await self._settled(question, session)
+        return reply if reply.strip() else SKIPPED
+
+    async def ask_form(self, question: Question, session: Session) -> FormAnswer:
+        """Ask for what a server wants to know, as `ask`; who answers otherwise declines."""
+        _, answer = await self._settled(question, session)
+        return answer
+
+    async def _settled(self, question: Question, session: Session) -> tuple[str, FormAnswer]:
         agent_id = question.agent_id
-        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[tuple[str, FormAnswer]] = asyncio.get_running_loop().create_future()
         self._waiting[question.id] = _Open(question, answer, session)
         try:
             session.emit(QuestionAsked(agent_id, question))
@@ -63,13 +73,19 @@ class Questions:
             del self._waiting[question.id]
             raise
         try:
-            reply = await answer
+            return await answer
         finally:
             if self._waiting.pop(question.id, None) is not None:  # nobody answered
                 session.conclude(QuestionAnswered(agent_id, question.id, "", "withdrawn"))
-        return reply if reply.strip() else SKIPPED
 
-    def answer(self, question_id: QuestionId, text: str, *, by: str = "user") -> None:
+    def answer(
+        self,
+        question_id: QuestionId,
+        text: str,
+        *,
+        by: str = "user",
+        form: FormAnswer | None = None,
+    ) -> None:
         """Settle a question; the first answer wins. `by` is `user` or an agent's id.
 
         Raises StoreError when the answer can't be put on disk: the question still waits.
@@ -80,4 +96,4 @@ class Questions:
         agent_id = waiting.question.agent_id
         waiting.session.emit(QuestionAnswered(agent_id, question_id, text, by))
         del self._waiting[question_id]
-        waiting.answer.set_result(text)
+        waiting.answer.set_result((text, form or FormAnswer("decline")))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from desktop_agent.core.messages import ImagePart, Message, Part, TextPart, ToolCall, ToolResult
-from desktop_agent.core.parts.origins import AttachedFile, PickedSkill
+from desktop_agent.core.parts.origins import AttachedFile, PickedSkill, ServerResource
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.core.tool import Access, Tool
 from desktop_agent.core.usage import ContextUse
@@ -50,7 +50,7 @@ def _kind_of(part: Part, reading: set[str]) -> str:
     match part:
         case TextPart(origin=PickedSkill()) | ToolResult(facts=PickedSkill()):
             return "skills"
-        case TextPart(origin=AttachedFile()) | ImagePart():
+        case TextPart(origin=AttachedFile() | ServerResource()) | ImagePart():
             return "files"
         case ToolResult(call_id=call_id) if call_id in reading:
             return "files"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ import msgspec
 
 from desktop_agent.core.events import Event
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.mcp import McpError, McpServer, McpState
+from desktop_agent.core.mcp import McpAnswer, McpError, McpServer, McpState
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.base.session import Session, tell
@@ -107,6 +107,22 @@ class McpCommands(ABC):
         if self._mcp is None:
             return McpState(server, "failed", "There are no servers here.")
         return await self._mcp.test(root, server)
+
+    async def mcp_prompt(
+        self, root: str, server: str, prompt: str, arguments: Mapping[str, str]
+    ) -> McpAnswer:
+        """Return the text of a server's prompt. Raises McpError."""
+        return await self._servers.prompt(root, server, prompt, arguments)
+
+    async def mcp_resource(self, root: str, server: str, uri: str) -> McpAnswer:
+        """Return what a server's resource holds. Raises McpError."""
+        return await self._servers.resource(root, server, uri)
+
+    @property
+    def _servers(self) -> Servers:
+        if self._mcp is None:
+            raise McpError("There are no servers here.")
+        return self._mcp
 
     async def import_mcp(self, text: str) -> tuple[McpServer, ...]:
         """Return the servers in a configuration; nothing is kept or started. Raises McpError."""

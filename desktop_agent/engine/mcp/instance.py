@@ -10,16 +10,18 @@ from typing import Any
 
 import msgspec
 
-from desktop_agent.core.mcp import McpAnswer, McpError, McpPhase, McpServer, McpState, McpTool
+from desktop_agent.core.mcp import McpAnswer, McpError, McpOffer, McpPhase, McpServer, McpState
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
-from desktop_agent.engine.mcp.ports import Launch, Listener, McpConnection, McpConnector
+from desktop_agent.engine.mcp.ports import AskForm, Launch, Listener, McpConnection, McpConnector
 
 _log = logging.getLogger(__name__)
 
 _LONGEST_PAUSE_S = 60.0
 # One that ran this long is taken to work: its next end is a first one again.
 _SOUND_S = 60.0
+# A person waits no longer than this for a prompt or a resource.
+_PERSON_S = 60.0
 # One that never worked is not tried for ever.
 _MOST_TRIES = 5
 
@@ -29,7 +31,7 @@ PrepareLaunch = Callable[[McpServer], Awaitable[Launch]]
 class Instance:
     """`prepare` returns how to start it, and raises McpError or ToolError. `changed` hears of it.
 
-    Its tools stay known while it is down: what agents are offered does not come and go.
+    What it offers stays known while it is down: what agents are offered does not come and go.
     """
 
     def __init__(
@@ -40,8 +42,7 @@ class Instance:
         changed: Callable[[], None],
     ) -> None:
         self.server = server
-        self.tools: tuple[McpTool, ...] = ()
-        self.left_out = 0
+        self.offer = McpOffer()
         self._connector = connector
         self._prepare = prepare
         self._changed = changed
@@ -63,9 +64,11 @@ class Instance:
             self.server,
             self._phase,
             self._problem,
-            self.tools,
+            self.offer.tools,
             self._since,
             is_contained=self._is_contained,
+            prompts=self.offer.prompts,
+            resources=self.offer.resources,
         )
 
     @property
@@ -89,14 +92,25 @@ class Instance:
         self._tries = 0
         self._begin(0.0)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
+    async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
         """Call a tool; one that is down is started for it. Raises McpError."""
+        return await (await self._connected()).call(tool, arguments, ask)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpAnswer:
+        """Return the text of a prompt, as `call`. Raises McpError."""
+        return await _in_time((await self._connected()).prompt(name, arguments))
+
+    async def read(self, uri: str) -> McpAnswer:
+        """Return what a resource holds, as `call`. Raises McpError."""
+        return await _in_time((await self._connected()).read(uri))
+
+    async def _connected(self) -> McpConnection:
         if self._phase != "running":
             self.start()
             await self.settled()
         if self._connection is None or self._phase != "running":
             raise McpError(f"The server “{self.server.name}” does not run. {self._problem}".strip())
-        return await self._connection.call(tool, arguments)
+        return self._connection
 
     async def close(self) -> None:
         """End it."""
@@ -141,9 +155,9 @@ class Instance:
             _log.exception("an MCP server could not be started")
             self._failed(f"{type(error).__name__}: {error}")
 
-    def _on_listed(self, tools: tuple[McpTool, ...], left_out: int) -> None:
-        """It runs, or has other tools."""
-        self.tools, self.left_out = tools, left_out
+    def _on_listed(self, offer: McpOffer) -> None:
+        """It runs, or offers something else."""
+        self.offer, left_out = offer, offer.left_out
         if self._phase != "running":
             self._since = time.time()
         words = f"{left_out} of its tools are too large or too many, and left out."
@@ -165,12 +179,21 @@ class Instance:
         self._show("failed", why)
         self._settled.set()
         self._running = None
-        if self.tools or self._tries < _MOST_TRIES:
+        if self.offer.tools or self._tries < _MOST_TRIES:
             self._begin(min(2.0 ** max(self._tries - 1, 0), _LONGEST_PAUSE_S))
 
     def _show(self, phase: McpPhase, problem: str) -> None:
         self._phase, self._problem = phase, problem
         self._changed()
+
+
+async def _in_time(asked: Awaitable[McpAnswer]) -> McpAnswer:
+    """Await what a person waits for."""
+    try:
+        async with asyncio.timeout(_PERSON_S):
+            return await asked
+    except TimeoutError:
+        raise McpError("It did not answer in time.") from None
 
 
 def same_launch(first: McpServer, second: McpServer) -> bool:

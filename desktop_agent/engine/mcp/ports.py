@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from desktop_agent.core.mcp import McpAnswer, McpServer, McpTool
+from desktop_agent.core.mcp import McpAnswer, McpOffer, McpServer
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.sandbox import Boundary, Enclosure
+
+# Asks the user for what a server wants to know, and waits; cancelling takes it back.
+AskForm = Callable[[ServerForm], Awaitable[FormAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +29,9 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Hears of one connection: `listed` the tools and how many were left out, `ended` once why."""
+    """Hears of one connection: `listed` what the server offers, `ended` once why."""
 
-    listed: Callable[[tuple[McpTool, ...], int], None]
+    listed: Callable[[McpOffer], None]
     ended: Callable[[str], None]
 
 
@@ -39,8 +43,16 @@ class McpConnection(Protocol):
         """The last lines that its command wrote beside its messages."""
         ...
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
-        """Call a tool. Raises McpError."""
+    async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
+        """Call a tool; `ask` is what its server may ask the user with. Raises McpError."""
+        ...
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpAnswer:
+        """Return the text of a prompt. Raises McpError."""
+        ...
+
+    async def read(self, uri: str) -> McpAnswer:
+        """Return what a resource holds. Raises McpError."""
         ...
 
     async def close(self) -> None:

@@ -22,7 +22,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.mcp.instance import Instance, same_launch
 from desktop_agent.engine.mcp.names import Names
-from desktop_agent.engine.mcp.ports import Launch, McpConnector, McpMemory
+from desktop_agent.engine.mcp.ports import AskForm, Launch, McpConnector, McpMemory
 from desktop_agent.engine.mcp.tools import (
     MOST_LISTED,
     Offered,
@@ -33,6 +33,7 @@ from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.file_rules import speaks_of_files
 from desktop_agent.engine.permissions.host_rules import local_ports
+from desktop_agent.engine.skills.rules import visible
 
 _log = logging.getLogger(__name__)
 
@@ -318,7 +319,7 @@ class Servers:
         server = instance.server
         where = root if server.origin == "folder" else ""
         changed = self._changed(root, instance)
-        for tool in instance.tools:
+        for tool in instance.offer.tools:
             if tool.name not in server.tools_off:
                 name = self._names.of(server.name, tool.name, where)
                 is_changed = tool.name in changed
@@ -326,15 +327,16 @@ class Servers:
 
     def _changed(self, root: str, instance: Instance) -> tuple[str, ...]:
         """Return the tools that are described otherwise than when they were last accepted."""
-        if not instance.tools:
+        tools = instance.offer.tools
+        if not tools:
             return ()
         key = _memory_key(root, instance.server)
         known = self.memory.known_digests(key)
-        new = {tool.name: tool.digest for tool in instance.tools if tool.name not in known}
+        new = {tool.name: tool.digest for tool in tools if tool.name not in known}
         if new:
             self._accept(key, new)
         return tuple(
-            tool.name for tool in instance.tools if known.get(tool.name, tool.digest) != tool.digest
+            tool.name for tool in tools if known.get(tool.name, tool.digest) != tool.digest
         )
 
     def _accept(self, key: str, digests: Mapping[str, str]) -> None:
@@ -344,7 +346,7 @@ class Servers:
             _log.warning("how tools are described was not kept: %s", error)
 
     async def _call(
-        self, offered: Offered, ctx: ToolContext, arguments: Mapping[str, Any]
+        self, offered: Offered, ctx: ToolContext, arguments: Mapping[str, Any], ask: AskForm
     ) -> McpAnswer:
         root = ctx.boundary.root
         instance = self._folders.get(root, {}).get(offered.server)
@@ -357,9 +359,29 @@ class Servers:
         calling = self._calling.setdefault((root, offered.server), [])
         calling.append(caller := (ctx.boundary.session_id, ctx.agent_id))
         try:
-            return await instance.call(offered.tool.name, arguments)
+            return await instance.call(offered.tool.name, arguments, ask)
         finally:
             calling.remove(caller)
+
+    # -- for the person ------------------------------------------------------------------------
+
+    async def prompt(
+        self, root: str, server: str, name: str, arguments: Mapping[str, str]
+    ) -> McpAnswer:
+        """Return a prompt's text without what can't be seen in it. Raises McpError."""
+        answer = await self._running(root, server).prompt(name, arguments)
+        return msgspec.structs.replace(answer, text=visible(answer.text))
+
+    async def resource(self, root: str, server: str, uri: str) -> McpAnswer:
+        """Return what a resource holds, likewise. Raises McpError."""
+        answer = await self._running(root, server).read(uri)
+        return msgspec.structs.replace(answer, text=visible(answer.text))
+
+    def _running(self, root: str, server: str) -> Instance:
+        instance = self._folders.get(root, {}).get(server)
+        if instance is None:
+            raise McpError(f"The server “{server}” is switched off.")
+        return instance
 
     # -- telling -------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,13 +11,17 @@ import msgspec
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.mcp import McpAnswer, McpError, McpTool
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
+from desktop_agent.engine.mcp.ports import AskForm
 from desktop_agent.engine.skills.rules import visible
 
 SEARCH, CALL = "mcp_search", "mcp_call"
 # More tools than this are found by a search: their descriptions would fill the context.
 MOST_LISTED = 40
 _TIME_S = 600.0
+# A server that asks on and on gets no answer any more.
+_MOST_FORMS = 20
 _LONGEST_TEXT = 40_000
 _MOST_FOUND = 8
 _LARGEST_FOUND = 20_000
@@ -39,7 +44,7 @@ class Offered:
     is_changed: bool = False
 
 
-CallTool = Callable[[Offered, ToolContext, Mapping[str, Any]], Awaitable[McpAnswer]]
+CallTool = Callable[[Offered, ToolContext, Mapping[str, Any], AskForm], Awaitable[McpAnswer]]
 
 
 def tool_of(offered: Offered, call: CallTool) -> Tool:
@@ -48,7 +53,9 @@ def tool_of(offered: Offered, call: CallTool) -> Tool:
 
     async def run(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
         try:
-            answer = await call(offered, ctx, args)
+            async with asyncio.timeout(_TIME_S) as limit:
+                asking = _Asking(offered.server, ctx.ask_form, limit)
+                answer = await call(offered, ctx, args, asking.ask)
         except McpError as error:
             raise ToolError(f"the server “{offered.server}” did not do it: {error}") from None
         text = _bounded(answer.text, ctx)
@@ -75,9 +82,30 @@ def tool_of(offered: Offered, call: CallTool) -> Tool:
         run=run,
         preview=preview,
         describe=lambda _: f"{offered.server}: {_one_line(tool.name)}",
-        timeout_s=_TIME_S,
         where=offered.where,
     )
+
+
+class _Asking:
+    """Asks the user what a server wants to know, one thing at a time; that takes no time away."""
+
+    def __init__(self, server: str, ask: AskForm | None, limit: asyncio.Timeout) -> None:
+        self._server = server
+        self._ask = ask
+        self._limit = limit
+        self._turn = asyncio.Lock()
+        self._asked = 0
+
+    async def ask(self, form: ServerForm) -> FormAnswer:
+        self._asked += 1
+        if self._ask is None or self._asked > _MOST_FORMS or self._limit.expired():
+            return FormAnswer("cancel")
+        async with self._turn:
+            self._limit.reschedule(None)
+            try:
+                return await self._ask(msgspec.structs.replace(form, server=self._server))
+            finally:
+                self._limit.reschedule(asyncio.get_running_loop().time() + _TIME_S)
 
 
 def search_tools(known: Callable[[str], Sequence[Tool]]) -> tuple[Tool, Tool]:

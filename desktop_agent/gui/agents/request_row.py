@@ -130,6 +130,13 @@ class RequestRow(QFrame):
         edges = (10, theme.space("s"), 10, theme.space("s"))
         self.setLayout(column(*parts, spacing=theme.space("xs"), edges=edges))
         lines = column(spacing=theme.space("xs"), within=self._acts)
+        if isinstance(self.ask.asked, Question) and self.ask.asked.form is not None:
+            show = PrimaryButton(theme, self.tr("Show"), parent=self, name="askShow")
+            decline = TextButton(theme, self.tr("Decline"), parent=self, name="askDecline")
+            show.clicked.connect(self.chosen)
+            decline.clicked.connect(lambda: self.answered.emit(""))
+            lines.addLayout(row(show, decline, None, spacing=6))
+            return
         if isinstance(self.ask.asked, Question):
             self._add_options(lines, self.ask.asked)
             self._add_field(lines)

@@ -7,7 +7,7 @@ import re
 import stat
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtCore import (
@@ -22,10 +22,13 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QImage, QImageReader
 
+from desktop_agent.core.mcp import McpAnswer
 from desktop_agent.core.messages import ImagePart, TextPart
-from desktop_agent.core.parts.origins import AttachedFile
+from desktop_agent.core.parts.origins import AttachedFile, ServerResource
 from desktop_agent.core.parts.pictures import picture_type
+from desktop_agent.gui.composer.server_offers import ServerSource
 from desktop_agent.gui.kit.pictures import MOST_PIXELS
+from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.text import size_text
 
 translate = QCoreApplication.translate
@@ -47,16 +50,30 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """One chip. Without a part it is being read, or was refused for `reason`."""
+    """One chip. Without a part it is being read, or was refused for `reason`.
+
+    A `source` is read when the message is sent: it `is_awaited` from then on.
+    """
 
     name: str
     part: TextPart | ImagePart | None = None
     reason: str = ""
     detail: str = ""
+    source: ServerSource | None = None
+    is_awaited: bool = False
 
     @property
     def is_reading(self) -> bool:
-        """Whether it is still on its way from the disk."""
+        """Whether it is still on its way from the disk, or from a server."""
+        return self._is_open and not self.is_unread
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it is read only when the message is sent."""
+        return self._is_open and self.source is not None and not self.is_awaited
+
+    @property
+    def _is_open(self) -> bool:
         return self.part is None and not self.reason
 
 
@@ -83,6 +100,25 @@ def text_attachment(name: str, text: str) -> Attachment:
     if size > MAX_TEXT_BYTES:
         return Attachment(name, reason=_too_big(size, MAX_TEXT_BYTES))
     return Attachment(name, TextPart(text, AttachedFile(name)), detail=size_text(size))
+
+
+def resource_attachment(source: ServerSource, answer: McpAnswer) -> Attachment:
+    """Return what a server gave for a resource as an attachment: its text, or else its picture."""
+    about = Attachment(source.title, detail=source.resource.uri, source=source)
+    text = clean(answer.text)
+    size = len(text.encode("utf-8", "replace"))
+    if size > MAX_TEXT_BYTES:
+        return replace(about, reason=_too_big(size, MAX_TEXT_BYTES))
+    if text.strip():
+        origin = ServerResource(source.server, source.resource.uri, source.resource.name)
+        return replace(about, part=TextPart(text, origin))
+    if not answer.images:
+        words = translate("Attachments", "The server gave neither a text nor a picture.")
+        return replace(about, reason=words)
+    try:
+        return replace(about, part=_image_part(answer.images[0].data, source.title))
+    except Refused as refusal:
+        return replace(about, reason=str(refusal))
 
 
 def image_attachment(image: QImage, name: str) -> Attachment:
@@ -274,6 +310,19 @@ class AttachmentList(QObject):
         """Add one that is already read."""
         self._add(attachment)
         self.changed.emit()
+
+    def take_unread(self) -> tuple[tuple[int, ServerSource], ...]:
+        """Return what is to be read now, by number; each is read once, and settled after."""
+        unread = {number: one for number, one in self.entries.items() if one.is_unread}
+        for number, one in unread.items():
+            self.entries[number] = replace(one, is_awaited=True)
+        if unread:
+            self.changed.emit()
+        return tuple((number, one.source) for number, one in unread.items() if one.source)
+
+    def settle(self, number: int, attachment: Attachment) -> None:
+        """Take what was read, unless it was removed meanwhile."""
+        self._on_read(number, attachment)
 
     def remove(self, number: int) -> None:
         """Take one away; removing it twice is harmless."""

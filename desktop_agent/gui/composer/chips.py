@@ -142,6 +142,8 @@ def _attachment_chip(theme: Theme, attachment: Attachment, parent: QWidget) -> C
         spoken = chip.tr("Not attached: {name}. {reason}")
     elif attachment.is_reading:
         spoken = chip.tr("Reading {name}")
+    elif attachment.is_unread:
+        spoken = chip.tr("Attached: {name}, read when you send")
     tip = "\n".join(filter(None, (attachment.detail, reason)))
     remove = chip.tr("Remove {name}").format(name=name)
     return chip.finish(spoken.format(name=name, reason=reason), tip, remove, "removeAttachment")
@@ -154,7 +156,8 @@ def _picture(theme: Theme, attachment: Attachment, parent: QWidget) -> QWidget:
         return IconLabel(theme, "circle-alert", "err", 14)
     if isinstance(attachment.part, ImagePart):
         return _thumbnail(theme, attachment.part, parent.devicePixelRatioF())
-    return IconLabel(theme, "file-text", "muted", 14)
+    icon = "server" if attachment.source is not None else "file-text"
+    return IconLabel(theme, icon, "muted", 14)
 
 
 def _thumbnail(theme: Theme, part: ImagePart, ratio: float) -> QWidget:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -71,7 +72,7 @@ class Composer(QWidget):
         self._stopped_turn = -1
         self._has_begun = False
         # A message that was sent while its files were still being read goes when they are.
-        self._sends_when_read: bool | None = None
+        self._when_read: Callable[[], None] | None = None
         # Sent, but not on disk as far as is known: by note, whose it is and its session's draft.
         self._unconfirmed: dict[NoteId, _Unconfirmed] = {}
         self._drafts = Drafts(self)
@@ -260,7 +261,7 @@ class Composer(QWidget):
         # What was typed before the first session was there belongs to that session.
         typed = self.draft() if self._info is None else ""
         info = self._info = page.info
-        self._sends_when_read = None
+        self._when_read = None
         self._stopped_turn = -1
         self._branch.show_draft(self._branching.get(page.agent_id))
         self._dollars = info.usage.cost
@@ -332,10 +333,11 @@ class Composer(QWidget):
 
     def _on_input_changed(self) -> None:
         self._drafts.keep(self.box.text)
-        waiting = self._sends_when_read
+        waiting = self._when_read
         if waiting is not None and not self.box.is_reading:
-            self._sends_when_read = None
-            self._send(waiting)
+            self._when_read = None
+            if not self.box.has_failed_source:
+                waiting()
         if not self._has_begun and self.box.has_content:
             self._has_begun = True
             self.begun.emit()
@@ -352,10 +354,7 @@ class Composer(QWidget):
         return True
 
     def _send(self, is_other: bool) -> None:
-        if self.box.is_reading:
-            self._sends_when_read = is_other
-            return
-        if self._give_command():
+        if self._has_to_read(partial(self._send, is_other)) or self._give_command():
             return
         steers = is_other != self._settings.steer_on_enter
         delivery: Delivery = "step" if self._notes.is_running and steers else "turn"
@@ -368,9 +367,14 @@ class Composer(QWidget):
         elif note is not None:
             self.submitted.emit(note)
 
+    def _has_to_read(self, then: Callable[[], None]) -> bool:
+        """Whether what goes along is still to be read; the sending follows by itself."""
+        self.box.read_sources()
+        self._when_read = then if self.box.is_reading else None
+        return self._when_read is not None
+
     def _stop_and_send(self) -> None:
-        note = self._note("turn")
-        if note is not None:
+        if not self._has_to_read(self._stop_and_send) and (note := self._note("turn")):
             self._stop_with(note)
 
     def _stop_with(self, note: Note) -> None:

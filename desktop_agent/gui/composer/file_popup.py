@@ -9,9 +9,11 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QWidget
 
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.composer.server_offers import ServerPrompt, ServerSource
 from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import FilterDelegate, PickRow
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
+from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextLabel, column, named
 from desktop_agent.gui.skills.text import origin_word, state_icon
@@ -19,12 +21,17 @@ from desktop_agent.gui.skills.text import origin_word, state_icon
 _ROWS = 8
 _WIDTH = 420
 _SHOWN_SKILLS = 20
+_OFFER_ROLE = int(Qt.ItemDataRole.UserRole) + 40
 
 
 class FilePopup(QFrame):
-    """Floats over the window above the text. `chosen` carries a path relative to the folder."""
+    """Floats over the window above the text. `chosen` carries a path relative to the folder.
+
+    `offer_chosen` carries what a server offers, where that is what the row stands for.
+    """
 
     chosen = Signal(str)
+    offer_chosen = Signal(object)
 
     def __init__(self, theme: Theme, anchor: QWidget) -> None:
         super().__init__(anchor)
@@ -53,14 +60,19 @@ class FilePopup(QFrame):
         self.list.setAccessibleName(name)
         self._empty.setText(empty)
 
-    def show_paths(self, paths: tuple[str, ...]) -> None:
-        """Show the paths above the anchor, the first one current."""
+    def show_paths(self, paths: tuple[str, ...], sources: Sequence[ServerSource] = ()) -> None:
+        """Show the paths above the anchor, then these resources, the first one current."""
         size = self._theme.icon_px(14)
         self.list.setIconSize(QSize(size, size))
         folder, file = (self._theme.icon(name, "subtle", size) for name in ("folder", "file-text"))
-        self.show_items(
-            [QListWidgetItem(folder if path.endswith("/") else file, path) for path in paths]
-        )
+        found = [QListWidgetItem(folder if path.endswith("/") else file, path) for path in paths]
+        server = self._theme.icon("server", "subtle", size)
+        for source in sources:
+            item = QListWidgetItem(server, source.title)
+            item.setData(_OFFER_ROLE, source)
+            item.setToolTip(plain_tip(source.resource.description or source.resource.uri))
+            found.append(item)
+        self.show_items(found)
 
     def show_items(self, items: Sequence[QListWidgetItem]) -> None:
         """Show rows above the anchor, the first one current; a row's text is what is chosen."""
@@ -94,7 +106,11 @@ class FilePopup(QFrame):
         return False
 
     def _choose(self, item: QListWidgetItem) -> None:
-        self.chosen.emit(item.text())
+        offer = item.data(_OFFER_ROLE)
+        if offer is not None:
+            self.offer_chosen.emit(offer)
+        else:
+            self.chosen.emit(item.text())
 
     def _announce(self, path: str) -> None:
         # The focus stays in the text: a screen reader would not hear of the list by itself.
@@ -120,7 +136,10 @@ class FilePopup(QFrame):
 
 
 class SkillPopup(FilePopup):
-    """`chosen` carries a skill's name, or a command's with the slash before it."""
+    """`chosen` carries a skill's name, or a command's with the slash before it.
+
+    `offer_chosen` carries the prompt of a server.
+    """
 
     def __init__(self, theme: Theme, anchor: QWidget) -> None:
         super().__init__(theme, anchor)
@@ -128,8 +147,14 @@ class SkillPopup(FilePopup):
         self.name_list(self.tr("Skills that match"), self.tr("No skill matches"))
         self.list.setItemDelegate(FilterDelegate(theme, self.list))
 
-    def show_skills(self, text: str, skills: Sequence[Skill], commands: Sequence[str] = ()) -> None:
-        """Show what matches by name, best first, then by description; then these commands."""
+    def show_skills(
+        self,
+        text: str,
+        skills: Sequence[Skill],
+        commands: Sequence[str] = (),
+        prompts: Sequence[ServerPrompt] = (),
+    ) -> None:
+        """Show what matches by name, best first, then by description; commands; prompts."""
         named = ranked(text, skills, lambda one: one.name)
         names = {one.name for one in named}
         wanted = text.casefold()
@@ -142,7 +167,9 @@ class SkillPopup(FilePopup):
             "remember": self.tr("Add a line to your instructions, for all your work"),
             "clear": self.tr("Begin context and task list anew; the transcript stays"),
         }
-        self.show_items([*found, *(_command_item(one, about[one]) for one in commands)])
+        given = [_command_item(one, about[one]) for one in commands]
+        matching = ranked(text, prompts, lambda one: one.title)[:_SHOWN_SKILLS]
+        self.show_items([*found, *given, *map(_prompt_item, matching)])
 
 
 def _skill_item(skill: Skill) -> QListWidgetItem:
@@ -151,6 +178,15 @@ def _skill_item(skill: Skill) -> QListWidgetItem:
     icon, tag = state_icon(skill)[0], origin_word(skill.origin)
     item.setData(ROW_ROLE, PickRow(skill.name, skill.name, detail=line, icon=icon, tag=tag))
     item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{skill.name}, {line}")
+    return item
+
+
+def _prompt_item(offer: ServerPrompt) -> QListWidgetItem:
+    title, line = f"/{offer.title}", with_marks(" ".join(offer.prompt.description.split()))
+    item = QListWidgetItem(title)
+    item.setData(_OFFER_ROLE, offer)
+    item.setData(ROW_ROLE, PickRow(title, title, detail=line, icon="server"))
+    item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{offer.title}, {line}")
     return item
 
 

@@ -16,17 +16,22 @@ from desktop_agent.core.skills import Skill
 from desktop_agent.gui.composer.attachments import Attachment, image_attachment, text_attachment
 from desktop_agent.gui.composer.chips import attachment_row, skill_row
 from desktop_agent.gui.composer.drafts import Draft
+from desktop_agent.gui.composer.server_offers import ServerPrompt, ServerSource
 from desktop_agent.gui.composer.text_edit import ComposerText
+from desktop_agent.gui.kit.fuzzy import ranked
+from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextLabel, column, single_timer
 from desktop_agent.gui.skills.text import why_not_usable
 
 if TYPE_CHECKING:
     from desktop_agent.gui.composer.file_popup import FilePopup, SkillPopup
+    from desktop_agent.gui.composer.prompt_form import PromptForm
 
 _COMPLETION_DELAY_MS = 40
 # What a message may begin with, behind a slash, in place of a skill.
 COMMANDS = ("compact", "clear", "remember")
+_MOST_SOURCES = 20
 
 
 class ComposerInput(QWidget):
@@ -34,6 +39,9 @@ class ComposerInput(QWidget):
 
     changed = Signal()
     path_completion_requested = Signal(str)  # what stands behind an `@`
+    offers_wanted = Signal()  # a `/` or an `@` was typed: servers may have something to offer
+    prompt_wanted = Signal(object, object)  # ServerPrompt, its arguments
+    resource_wanted = Signal(object, int, object)  # AttachmentList, the number in it, ServerSource
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -41,6 +49,8 @@ class ComposerInput(QWidget):
         self._root = ""
         self._has_images: bool | None = None
         self._skills: dict[str, Skill] = {}
+        self._prompts: tuple[ServerPrompt, ...] = ()
+        self._sources: tuple[ServerSource, ...] = ()
         self._skill_chips = skill_row(theme, self)
         self._chips = attachment_row(theme, self)
         self._warning = TextLabel("", "warn", self, name="imageWarning", wraps=True)
@@ -50,9 +60,10 @@ class ComposerInput(QWidget):
         self._file_list: FilePopup | None = None
         self._skill_list: SkillPopup | None = None
         self._completion = single_timer(self, _COMPLETION_DELAY_MS, self._ask_completions)
-        layout = column(spacing=6, within=self)
-        for widget in (self._skill_chips, self._chips, self._warning, self.edit):
-            layout.addWidget(widget)
+        # Made when a server's prompt is first chosen.
+        self._form: PromptForm | None = None
+        parts = (self._skill_chips, self._chips, self._warning, self.edit)
+        self._layout = column(*parts, spacing=6, within=self)
         self.setFocusProxy(self.edit)
         self._connect()
         self._draft = Draft()
@@ -99,7 +110,8 @@ class ComposerInput(QWidget):
     @property
     def has_content(self) -> bool:
         """Whether there is anything to send, now or in a moment."""
-        return bool(self.text.strip() or self.parts or self.is_reading or self.skills)
+        attached = any(not one.reason for one in self.attached)
+        return bool(self.text.strip() or attached or self.skills)
 
     def open_draft(self, draft: Draft, root: str) -> None:
         """Put the present draft away and show this one."""
@@ -111,6 +123,8 @@ class ComposerInput(QWidget):
         if is_other or self.text != draft.text:
             self.edit.load_text(draft.text)
         self._hide_lists()
+        if self._form is not None and is_other:
+            self._form.close_form()
         self._show_skills()
         self._show_attachments()
 
@@ -197,10 +211,13 @@ class ComposerInput(QWidget):
 
             self._file_list = FilePopup(self._theme, self)
             self._file_list.chosen.connect(self._insert_path)
-        self._file_list.show_paths(tuple(paths))
+            self._file_list.offer_chosen.connect(self.attach_source)
+        found = ranked(prefix, self._sources, lambda one: one.title)[:_MOST_SOURCES]
+        self._file_list.show_paths(tuple(paths), found)
 
     def _on_mention_changed(self, prefix: str | None) -> None:
         if prefix is not None:
+            self.offers_wanted.emit()
             self._completion.start()
             return
         self._completion.stop()
@@ -218,6 +235,60 @@ class ComposerInput(QWidget):
         shown = f"`{path}`" if any(letter.isspace() for letter in path) else path
         self.edit.replace_mention(f"{shown} ")
         self._hide_lists()
+
+    # -- what servers offer ---------------------------------------------------------------
+
+    def set_offers(
+        self, prompts: tuple[ServerPrompt, ...], sources: tuple[ServerSource, ...]
+    ) -> None:
+        """Know the prompts and resources of this folder's servers."""
+        if (prompts, sources) == (self._prompts, self._sources):
+            return
+        self._prompts, self._sources = prompts, sources
+        if self.edit.slash is not None:
+            self._on_slash_changed(self.edit.slash)
+        if self.edit.mention is not None:
+            self._completion.start()
+
+    def read_sources(self) -> None:
+        """Have the resources that go with the message be read now."""
+        attachments = self._draft.attachments
+        for number, source in attachments.take_unread():
+            self.resource_wanted.emit(attachments, number, source)
+
+    @property
+    def has_failed_source(self) -> bool:
+        """Whether a resource could not be read."""
+        return any(one.source is not None and one.reason for one in self.attached)
+
+    def put_prompt(self, asked: ServerPrompt, text: str) -> None:
+        """Put the text of a prompt into the message, if it is still waited for."""
+        if self._form is not None and self._form.asked is asked:
+            self._form.leave()
+            self.edit.give_text(clean(text))
+
+    def refuse_prompt(self, asked: ServerPrompt, words: str) -> None:
+        """Say why there is no text of a prompt."""
+        if self._form is not None and self._form.asked is asked:
+            self._form.show_problem(words)
+
+    def attach_source(self, source: ServerSource) -> None:
+        self.edit.replace_mention("")
+        self._hide_lists()
+        about = Attachment(source.title, detail=source.resource.uri, source=source)
+        self._draft.attachments.add(about)
+
+    def fill_in(self, prompt: ServerPrompt) -> None:
+        self.edit.replace_slash("")
+        self._hide_lists()
+        if self._form is None:
+            from desktop_agent.gui.composer.prompt_form import PromptForm  # rarely wanted
+
+            self._form = PromptForm(self._theme, self)
+            self._form.wanted.connect(self.prompt_wanted)
+            self._form.left.connect(lambda: self.edit.setFocus(Qt.FocusReason.OtherFocusReason))
+            self._layout.insertWidget(0, self._form)
+        self._form.ask(prompt)
 
     # -- skills ---------------------------------------------------------------------------
 
@@ -248,7 +319,10 @@ class ComposerInput(QWidget):
     def _on_slash_changed(self, text: str | None) -> None:
         usable = [one for one in self._skills.values() if one.is_usable]
         commands = [one for one in COMMANDS if text is not None and one.startswith(text)]
-        if text is None or not (usable or commands) or not self.edit.hasFocus():
+        if text is not None:
+            self.offers_wanted.emit()
+        has_any = usable or commands or self._prompts
+        if text is None or not has_any or not self.edit.hasFocus():
             if self._skill_list is not None:
                 self._skill_list.hide()
             return
@@ -257,7 +331,8 @@ class ComposerInput(QWidget):
 
             self._skill_list = SkillPopup(self._theme, self)
             self._skill_list.chosen.connect(self._on_skill_chosen)
-        self._skill_list.show_skills(text, usable, commands)
+            self._skill_list.offer_chosen.connect(self.fill_in)
+        self._skill_list.show_skills(text, usable, commands, self._prompts)
 
     def _on_skill_chosen(self, name: str) -> None:
         if name.startswith("/"):

@@ -175,10 +175,15 @@ class ComposerText(QPlainTextEdit):
         elif source.hasImage() and not source.hasText():
             image = source.imageData()
             self.image_given.emit(image if isinstance(image, QImage) else QImage(image))
-        elif _is_long(source.text()):
-            self.long_text_given.emit(source.text())
         elif source.hasText():
-            self.insertPlainText(source.text())
+            self.give_text(source.text())
+
+    def give_text(self, text: str) -> None:
+        """Put a text in at the cursor; a very long one becomes an attachment."""
+        if _is_long(text):
+            self.long_text_given.emit(text)
+        else:
+            self.insertPlainText(text)
             self.ensureCursorVisible()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

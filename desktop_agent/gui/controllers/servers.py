@@ -11,6 +11,7 @@ from desktop_agent.core.events import Event, McpChanged
 from desktop_agent.core.mcp import McpError, McpServer, McpState
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
+from desktop_agent.gui.controllers.server_offers import ServerOffersController
 from desktop_agent.gui.controllers.trust import TrustController
 from desktop_agent.gui.kit.preload import Preload
 from desktop_agent.gui.state.session_state import Facet
@@ -42,6 +43,7 @@ class ServersController(Controller):
         self._session.followed.connect(self._on_followed)
         self._session.shown.connect(self._on_place)
         self._session.workspace_changed.connect(self._on_place)
+        ServerOffersController(parts)
 
     @property
     def root(self) -> str:

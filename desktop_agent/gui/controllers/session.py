@@ -133,6 +133,7 @@ class SessionController(QObject):
         engine, composer = self._bridge.engine, self._frame.composer
         view.decided.connect(engine.decide)
         view.answered.connect(engine.answer)
+        view.form_answered.connect(engine.answer)
         view.resume_requested.connect(partial(self.tell, engine.resume))
         view.compose_requested.connect(composer.focus_text)
         view.edit_requested.connect(composer.set_text)

@@ -22,6 +22,7 @@ from desktop_agent.gui.mcp.switch_list import SwitchList
 from desktop_agent.gui.mcp.text import (
     command_text,
     count_words,
+    listed_words,
     origin_words,
     since_words,
     state_words,
@@ -207,6 +208,11 @@ class ServerDetail(QFrame):
             inside = self.tr("in the sandbox: this folder, and public addresses")
             outside = self.tr("as an ordinary program, with all that you can reach")
             facts.append((self.tr("Runs"), inside if state.is_contained else outside))
+        prompts = tuple(f"/{server.name}:{one.name}" for one in state.prompts)
+        resources = tuple(one.name for one in state.resources)
+        for what, names in ((self.tr("Prompts"), prompts), (self.tr("Resources"), resources)):
+            if names:
+                facts.append((what, listed_words(names)))
         values = hidden_values(server.env if server.is_local else server.headers)
         facts += [(name, self._value(value)) for name, value in values.items()]
         self._facts.setText("\n".join(f"{name}:  {with_marks(value)}" for name, value in facts))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.mcp import McpServer, McpState, McpTool, clean_name
-from desktop_agent.gui.kit.safe_text import duration_text, with_marks
+from desktop_agent.gui.kit.safe_text import duration_text, path_text, with_marks
 
 translate = QCoreApplication.translate
 _MOST_SHOWN = 300
+_MOST_NAMES, _LONGEST_NAME = 6, 60
 _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 
 
@@ -99,6 +101,14 @@ def count_words(state: McpState) -> str:
     return (
         translate("Mcp", "1 tool") if every == 1 else translate("Mcp", "{n} tools").format(n=every)
     )
+
+
+def listed_words(names: Sequence[str]) -> str:
+    """Return the first of many names, and how many more there are."""
+    shown = ", ".join(path_text(name[:_LONGEST_NAME]) for name in names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    words = translate("Mcp", "{names} and {n} more")
+    return words.format(names=shown, n=more) if more > 0 else shown
 
 
 def origin_words(server: McpServer) -> str:

@@ -327,9 +327,11 @@ class SessionState:
         return tuple(sorted(asks, key=lambda ask: ask.asked.created_at))
 
     def question_of(self, agent_id: str) -> Question | None:
+        """Return an agent's open question that words can answer."""
         for ask in self._requests.values():
-            if ask.agent_id == agent_id and isinstance(ask.asked, Question):
-                return ask.asked
+            asked = ask.asked
+            if ask.agent_id == agent_id and isinstance(asked, Question) and asked.form is None:
+                return asked
         return None
 
     @property

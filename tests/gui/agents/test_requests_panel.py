@@ -25,6 +25,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, QuestionId, RequestId, SessionId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay, ToolCall
 from desktop_agent.core.parts.containment import Containment
+from desktop_agent.core.parts.forms import FormField, ServerForm
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
@@ -218,6 +219,22 @@ def test_a_question_is_answered_in_its_row(panel, qtbot, clock) -> None:
     with qtbot.waitSignal(panel.answered) as hit, qtbot.assertNotEmitted(panel.ask_chosen):
         qtbot.keyClick(field, Qt.Key.Key_Return)
     assert hit.args == ["qu_1", "the left one"]
+
+
+def test_a_servers_form_is_declined_in_its_row_and_filled_in_on_its_card(
+    panel, qtbot, clock
+) -> None:
+    form = ServerForm("Which one?", (FormField("which"),), server="tracker")
+    follow(panel, QuestionAsked(ONE, replace(question(1).question, form=form)))
+    clock[0] = 1.0
+    row = rows(panel)[0]
+    assert row.findChild(QLineEdit, "askField") is None
+    with qtbot.waitSignal(panel.ask_chosen) as shown:
+        press(row, "askShow")
+    assert shown.args == [ONE, "qu_1"]
+    with qtbot.waitSignal(panel.answered) as declined:
+        press(row, "askDecline")
+    assert declined.args == ["qu_1", ""]
 
 
 def test_an_answer_that_is_typed_survives_what_else_comes(panel, qtbot) -> None:

@@ -39,6 +39,22 @@ def tools(cursor: str) -> dict[str, Any]:
     return {"tools": [tool("do"), tool("other")]}
 
 
+def offers(kind: str, cursor: str) -> dict[str, Any]:
+    """Return a page of prompts or resources."""
+    names = ["do"]
+    if KIND == "endless":
+        names = [f"o{cursor}_{each}" for each in range(20)]
+    elif KIND == "names":
+        names = ["n" * 500, "", "a b/c", "\u202eevil", "twice", "twice"]
+    page: dict[str, Any] = {kind: [{"name": one, "uri": f"x://{one}"} for one in names]}
+    if KIND == "names":
+        many = [{"name": f"a{each}"} for each in range(1_000)]
+        page[kind] += [{"name": "full", "uri": "x://" + "u" * 5_000, "arguments": many}]
+    if KIND == "endless":
+        page["nextCursor"] = str(int(cursor or 0) + 1)
+    return page
+
+
 def result(name: str) -> Any:
     if KIND == "large":
         return {"content": [{"type": "text", "text": "y" * 10_000_000}]}
@@ -52,17 +68,43 @@ def result(name: str) -> Any:
     return {"content": [{"type": "text", "text": "done"}]}
 
 
+def deep(depth: int) -> str:
+    """Return a schema that is nested so deep, as JSON."""
+    return '{"type":"object","properties":{"x":' * depth + "{}" + "}}" * depth
+
+
+def answer_more(id_: int, method: str, params: dict[str, Any]) -> None:
+    """Answer what is asked of prompts and resources; one kind never lists any."""
+    kind, verb = method.split("/")
+    text = {"type": "text", "text": "z" * 10_000_000}
+    if verb == "get":
+        found: dict[str, Any] = {"messages": [{"role": "user", "content": text}] * 3}
+    elif verb == "read":
+        found = {"contents": [{"uri": params["uri"], "text": text["text"]}] * 3}
+    elif KIND == "silent":
+        return
+    else:
+        found = offers(kind, params.get("cursor") or "")
+    say({"jsonrpc": "2.0", "id": id_, "result": found})
+
+
 def answer(asked: dict[str, Any]) -> None:
-    id_, method, params = asked.get("id"), asked.get("method"), asked.get("params") or {}
+    id_, method, params = asked.get("id"), asked.get("method", ""), asked.get("params") or {}
     if id_ is None:
         return
     if method == "initialize":
         about = {"name": KIND, "version": "1"}
         version = params.get("protocolVersion")
-        found = {"protocolVersion": version, "serverInfo": about, "capabilities": {"tools": {}}}
+        able: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}}
+        found = {"protocolVersion": version, "serverInfo": about, "capabilities": able}
         say({"jsonrpc": "2.0", "id": id_, "result": found})
+    elif method == "tools/list" and KIND == "deep":
+        tools_ = f'{{"tools":[{{"name":"do","inputSchema":{deep(1_000)}}}]}}'
+        print(f'{{"jsonrpc":"2.0","id":{id_},"result":{tools_}}}', flush=True)
     elif method == "tools/list":
         say({"jsonrpc": "2.0", "id": id_, "result": tools(params.get("cursor") or "")})
+    elif method.startswith(("prompts/", "resources/")):
+        answer_more(id_, method, params)
     elif method == "tools/call" and KIND == "refuses":
         error = {"code": -32602, "message": "no such tool\nat all"}
         say({"jsonrpc": "2.0", "id": id_, "error": error})

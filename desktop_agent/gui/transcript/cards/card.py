@@ -51,6 +51,7 @@ class CardHost(QWidget):
 
     decided = Signal(str, object)  # request, decision
     answered = Signal(str, str)  # question, text
+    form_answered = Signal(str, str, object)  # question, how it is told, FormAnswer
     resume_requested = Signal()
     compose_requested = Signal()  # the focus belongs into the message box
     fault_action = Signal(str)

@@ -24,6 +24,7 @@ from desktop_agent.gui.transcript.cards.card import (
 )
 from desktop_agent.gui.transcript.cards.changes_card import ChangesCard
 from desktop_agent.gui.transcript.cards.fold_card import CompactionCard, ReportCard, ThinkingCard
+from desktop_agent.gui.transcript.cards.form_card import FormCard
 from desktop_agent.gui.transcript.cards.notice_card import budget_card, failure_card, turn_card
 from desktop_agent.gui.transcript.cards.pictures_card import PicturesCard
 from desktop_agent.gui.transcript.cards.question_card import AskedElsewhereCard, QuestionCard
@@ -107,7 +108,7 @@ class CardFactory:
             case WorkingCard(), WorkingRow():
                 card.set_since(self._host.last_event_at, is_paused=row.is_paused)
             case (ApprovalCard(), items.ApprovalItem(decision=None, tries=tries)) | (
-                QuestionCard(),
+                QuestionCard() | FormCard(),
                 items.QuestionItem(answer=None, tries=tries),
             ):
                 if tries:
@@ -124,6 +125,10 @@ class CardFactory:
             return ApprovalCard(host, row)
         if isinstance(row, items.QuestionItem):
             asked = row.question
+            if asked.form is not None:
+                form = FormCard(self._theme, asked.form, host.ground)
+                form.answered.connect(partial(host.form_answered.emit, asked.id))
+                return form
             card = QuestionCard(self._theme, asked.text, asked.options, host.ground)
             card.answered.connect(partial(host.answered.emit, asked.id))
             return card

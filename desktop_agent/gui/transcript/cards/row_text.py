@@ -176,6 +176,8 @@ def _answer_text(item: items.QuestionItem, name_of: NameOf) -> str:
     if item.by == "withdrawn":
         return translate("Transcript", "Not answered: it was stopped.")
     skipped = translate("Transcript", "You skipped this.")
+    if item.question.form is not None:
+        skipped = translate("Transcript", "You declined.")
     answered = translate("Transcript", "You answered: {answer}")
     name = ""
     if item.by not in ("", "user"):

@@ -16,6 +16,7 @@ from desktop_agent.core.parts.origins import (
     Origin,
     PickedSkill,
     Report,
+    ServerResource,
     Spoken,
     TaskEdits,
     TaskListShown,
@@ -97,6 +98,8 @@ def _add_text(part: TextPart, said: list[_Said], message: Message) -> None:
     match part.origin:
         case AttachedFile(path=path):
             _speaking("user", said).attachments.append(path or "file")
+        case ServerResource(server=server, uri=uri, name=name):
+            _speaking("user", said).attachments.append(f"{server}: {name or uri}")
         case PickedSkill(name=name, status=status):
             speaking = _speaking("user", said)
             speaking.skills.append(name)

@@ -12,6 +12,7 @@ from desktop_agent.gui.kit.widgets import has_focus_in, single_timer, ticker
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.card import Card, CardHost
 from desktop_agent.gui.transcript.cards.factory import CardFactory
+from desktop_agent.gui.transcript.cards.form_card import FormCard
 from desktop_agent.gui.transcript.cards.question_card import QuestionCard
 from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
 from desktop_agent.gui.transcript.state.rows import Row, is_text
@@ -23,6 +24,8 @@ _MOST_CARDS = 80
 _SLICE_S = 0.003
 _PAUSE_MS = 10
 _SECOND_MS = 1000
+
+_WITH_DRAFTS = ApprovalCard | QuestionCard | FormCard
 
 
 class CardLayer(QObject):
@@ -168,7 +171,7 @@ class CardLayer(QObject):
         if len(self.cards) > _MOST_CARDS:
             for key in others:
                 card = self.cards[key]
-                is_begun = isinstance(card, ApprovalCard | QuestionCard) and card.has_draft
+                is_begun = isinstance(card, _WITH_DRAFTS) and card.has_draft
                 if not (is_begun or has_focus_in(card)):
                     self.drop(key)
 

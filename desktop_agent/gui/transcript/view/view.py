@@ -227,7 +227,12 @@ class TranscriptView(CardHost):
         self._follow_clocks()
 
     def _connect(self) -> None:
-        for resolved in (self.decided, self.answered, self.resume_requested):
+        for resolved in (
+            self.decided,
+            self.answered,
+            self.form_answered,
+            self.resume_requested,
+        ):
             # The button that was pressed goes away; the focus must not go just anywhere.
             resolved.connect(self.compose_requested)
         self.text_requested.connect(self._show_text)
