@@ -81,6 +81,7 @@ class Composer(QWidget):
         self._frame = ComposerFrame(theme, self)
         self.box = ComposerInput(theme, self._frame)
         self._bar = ComposerBar(theme, self._frame)
+        self.mode_button = self._bar.mode
         self._ended = _EndedBar(theme, self)
         self._branch = BranchBar(theme, self)
         # By agent: what the next message begins a branch in place of.

@@ -58,6 +58,14 @@ class ModeButton(MenuButton):
             self._paint_menu()
             self._show()
 
+    def choices(self) -> tuple[tuple[Mode, str, str], ...]:
+        """Return mode, name and icon of each."""
+        return tuple((mode, title, _ICONS[mode][0]) for mode, (title, _) in self._texts().items())
+
+    def choose(self, mode: Mode) -> None:
+        """Do what a click on the mode in the menu does."""
+        self._choose(mode)
+
     def set_narrow(self, is_narrow: bool) -> None:
         """Show only the icon."""
         if is_narrow != self._is_narrow:

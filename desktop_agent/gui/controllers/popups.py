@@ -18,6 +18,7 @@ from desktop_agent.gui.state.session_state import AgentPage
 
 if TYPE_CHECKING:
     from desktop_agent.gui.frame.command_palette import CommandPalette
+    from desktop_agent.gui.kit.lists.filter_delegate import PickRow
     from desktop_agent.gui.language_models.picker import ModelPicker
     from desktop_agent.gui.transcript.view.view import TranscriptView
     from desktop_agent.gui.workspace.picker import WorkspacePicker
@@ -165,6 +166,8 @@ class PopupController(Controller):
         self._models = models
         if self._model_picker is not None:
             self._model_picker.set_models(models)
+        if self._palette is not None and self._palette.isVisible():
+            self._palette.set_choices(self._offered())
         if self._session.info is not None:
             self.name_model(*self._known.model_of(self._session.agent))
 
@@ -178,8 +181,8 @@ class PopupController(Controller):
 
     # -- commands ----------------------------------------------------------------------------
 
-    def open_palette(self, actions: Sequence[QAction]) -> None:
-        """Open the list of all sessions, and of these commands."""
+    def open_palette(self, actions: Sequence[QAction], *, with_choices: bool = True) -> None:
+        """Open the list of all sessions, of these commands, and of what can be chosen."""
         if self._palette is None:
             from desktop_agent.gui.frame.command_palette import CommandPalette
 
@@ -187,7 +190,18 @@ class PopupController(Controller):
             self._palette.session_chosen.connect(self._session.choose_session)
         sessions = self._known.sessions.values()
         newest = sorted(sessions, key=lambda info: info.updated_at, reverse=True)
-        self._palette.open_over(self._frame.window(), actions, newest)
+        choices = self._offered() if with_choices else ()
+        self._palette.open_over(self._frame.window(), actions, newest, choices)
+        if with_choices and not self._models:
+            asked = self._queries.catalog.models(self._session.settings)
+            self._queries.ask(self._show_models, asked)
+
+    def _offered(self) -> tuple[PickRow, ...]:
+        """Return what the palette offers to choose: mode, theme, settings, models."""
+        from desktop_agent.gui.controllers.quick_choices import QuickChoices
+
+        mode = self._frame.composer.mode_button
+        return QuickChoices(self._session, self._settings, mode).rows(self._models)
 
     def open_shortcuts(self, actions: Sequence[QAction]) -> None:
         from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog, other_keys

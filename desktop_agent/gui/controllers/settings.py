@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from desktop_agent.gui.language_models.key_form import KeyForm
     from desktop_agent.gui.language_models.server_form import ServerForm
     from desktop_agent.gui.settings.dialog import SettingsDialog
+    from desktop_agent.gui.settings.index import PageName
 
 
 class SettingsController(Controller):
@@ -44,6 +45,12 @@ class SettingsController(Controller):
         dialog.raise_()
         dialog.activateWindow()
         self._feed()
+
+    def open_setting(self, page: PageName, name: str = "") -> None:
+        """Open the settings at the control of this object name, or at the page's beginning."""
+        self.open()
+        if self._dialog is not None:
+            self._dialog.open_setting(page, name)
 
     def open_keys(self, provider: str = "") -> None:
         self.open()

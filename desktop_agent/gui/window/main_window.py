@@ -165,7 +165,7 @@ class MainWindow(QMainWindow):
             leaving.triggered.connect(self.full.leave)
         keys.new.triggered.connect(self.flow.new_session)
         keys.folder.triggered.connect(popups.open_picker)
-        keys.switch.triggered.connect(lambda: popups.open_palette(()))
+        keys.switch.triggered.connect(lambda: popups.open_palette((), with_choices=False))
         # The list of all commands is none of them.
         listed = [action for action in keys.all if action is not keys.palette]
         keys.palette.triggered.connect(

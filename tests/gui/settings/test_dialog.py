@@ -30,6 +30,8 @@ from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.settings.dialog import SettingsDialog
+from desktop_agent.gui.settings.index import setting_entries
+from desktop_agent.gui.settings.instructions_group import InstructionsBox
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, Switch
 from desktop_agent.gui.settings.rule_list import visible
 from desktop_agent.gui.settings.sandbox_page import SandboxPage
@@ -457,3 +459,32 @@ def test_caches_are_listed_by_their_folders_and_emptied_each_by_itself(dialog, q
     assert not buttons[1].isEnabled(), "it is being emptied"
     dialog.sandbox.set_contents(SandboxContents(caches=caches[:1]))
     assert len(dialog.sandbox.findChildren(QAbstractButton, "emptyCache")) == 1
+
+
+def test_the_palette_offers_each_setting_by_the_name_it_has_here(dialog):
+    """One that is missing there, or is called otherwise, is not found by typing."""
+    kinds = (ChoiceBox, NumberBox, Switch, InstructionsBox)
+    controls = [one for kind in kinds for one in dialog.findChildren(kind)]
+    # What belongs to a new rule is none; one whose card is hidden is offered by its page alone.
+    for_a_rule = ("hostScope", "refuseKind", "refuseScope")
+    found = {
+        one.objectName(): one.accessibleName()
+        for one in controls
+        if one.objectName() not in (*for_a_rule, "") and not is_hidden(one)
+    }
+    offered = {one.control: one for one in setting_entries()}
+    assert set(offered) == {*found, "defaultModel", "addSubagentModel"}
+    for name, spoken in found.items():
+        assert offered[name].title.rpartition(": ")[2] == spoken
+    for one in offered.values():
+        dialog.open_setting(one.page, one.control)
+        assert dialog.findChild(QWidget, one.control).isVisible(), one
+
+
+def is_hidden(control):
+    page = control
+    while page is not None and not isinstance(page, QStackedWidget):
+        if page.isHidden() and not isinstance(page.parentWidget(), QStackedWidget):
+            return True
+        page = page.parentWidget()
+    return False
