@@ -289,7 +289,9 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         running = len(self.known.running())
         if running and not self._is_quitting:
-            choice = ask_before_closing(self, running, has_tray=self.attention.has_tray)
+            choice = ask_before_closing(
+                self._theme, self, running, has_tray=self.attention.has_tray
+            )
             if choice != "quit":
                 event.ignore()
                 if choice == "tray" and self.attention.enter_tray():

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QLabel,
     QLineEdit,
-    QMessageBox,
     QStackedWidget,
     QWidget,
 )
@@ -28,6 +27,7 @@ from desktop_agent.core.sandbox import (
 )
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.kit.question import Question
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.index import setting_entries
@@ -356,13 +356,13 @@ def test_what_is_kept_for_undo_is_listed_and_emptied_once_agreed(dialog, qtbot):
     assert any(one.startswith("/home/ada/shop, 12 MB · since ") for one in rows)
     assert "/x⟨U+202E⟩, 5 bytes" in rows
     dialog.undo.findChildren(QAbstractButton, "emptyUndo")[0].click()
-    box = dialog.undo.findChild(QMessageBox, "emptyUndoQuestion")
+    box = dialog.undo.findChild(Question, "emptyUndoQuestion")
     qtbot.keyClick(box, Qt.Key.Key_Escape)
     assert not emptied
     dialog.undo.findChildren(QAbstractButton, "emptyUndo")[0].click()
-    boxes = dialog.undo.findChildren(QMessageBox, "emptyUndoQuestion")
+    boxes = dialog.undo.findChildren(Question, "emptyUndoQuestion")
     box = next(one for one in boxes if one.isVisible())
-    next(one for one in box.buttons() if one.text() == "Empty").click()
+    next(one for one in box.buttons() if one.text().strip() == "Empty").click()
     assert emptied == ["/home/ada/shop"]
 
 

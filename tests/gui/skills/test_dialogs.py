@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QListView,
-    QMessageBox,
     QPlainTextEdit,
     QPushButton,
     QWidget,
@@ -350,17 +349,19 @@ def test_removing_is_asked_first_and_enter_keeps_the_skill(qtbot, theme):
     for one in (skill("mine"), skill("here", "folder")):
         parent = QWidget()
         qtbot.addWidget(parent)
-        box = ask_before_removing(one, parent)
+        box = ask_before_removing(theme, one, parent)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-        assert isinstance(box, QMessageBox)
-        assert one.name in box.text()
-        assert ("others who work in it" in box.informativeText()) == (one.origin == "folder")
+        assert one.name in box.text
+        assert ("others who work in it" in box.detail) == (one.origin == "folder")
         box.open()
         with qtbot.assertNotEmitted(box.accepted):
-            qtbot.keyClick(box.defaultButton(), Qt.Key.Key_Return)
-        again = ask_before_removing(one, parent)
+            qtbot.waitFocus(box.cancel)
+            qtbot.keyClick(box.cancel, Qt.Key.Key_Return)
+        again = ask_before_removing(theme, one, parent)
         again.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
         again.open()
         with qtbot.waitSignal(again.accepted):
-            remove = next(b for b in again.findChildren(QPushButton) if b.text() == "Remove")
+            remove = next(
+                b for b in again.findChildren(QPushButton) if b.text().strip() == "Remove"
+            )
             qtbot.mouseClick(remove, Qt.MouseButton.LeftButton)
