@@ -49,7 +49,7 @@ class Question(QDialog):
         self._answers = row(None, self.cancel, spacing=theme.space("s"))
         mark = IconLabel(theme, icon, token, _ICON, self)
         words = column(*self._labels(), spacing=theme.space("s"))
-        upper = row((mark, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=theme.space("m"))
+        upper = row((mark, Qt.AlignmentFlag.AlignTop), words, None, spacing=theme.space("m"))
         layout = column(upper, self._answers, spacing=theme.space("l"), edges=theme.space("l"))
         # As high as the words are: there is nothing that a larger one would show.
         layout.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
@@ -76,7 +76,7 @@ class Question(QDialog):
         if self.detail:
             labels.append(TextLabel(clean(self.detail), "muted", self, wraps=True))
         for label in labels:
-            label.setFixedWidth(min(wide, self.screen().availableGeometry().width() // 2))
+            label.setFixedWidth(min(wide, self.screen().availableGeometry().width() * 2 // 3))
         return [*labels]
 
     def _make_button(self, text: str, name: str, icon: str = "", token: str = "") -> TextButton:
