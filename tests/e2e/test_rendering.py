@@ -170,8 +170,8 @@ def test_nothing_shown_opens_a_file_or_a_connection(
     me.until(lambda: me.find(QWidget, "faultCard"))
     me.idle()
     for header in me.page.findChildren(QPushButton):
-        if header.isCheckable() and header.isVisible():
-            header.setChecked(True)
+        if header.can_unfold and header.isVisible():
+            header.set_open(True)
     check_all_shown(me, trap, "a fault is told")
     me.window.commands.palette.trigger()
     check_all_shown(me, trap, "the palette lists the session")
