@@ -166,8 +166,6 @@ class PopupController(Controller):
         self._models = models
         if self._model_picker is not None:
             self._model_picker.set_models(models)
-        if self._palette is not None and self._palette.isVisible():
-            self._palette.set_choices(self._offered())
         if self._session.info is not None:
             self.name_model(*self._known.model_of(self._session.agent))
 
@@ -192,16 +190,24 @@ class PopupController(Controller):
         newest = sorted(sessions, key=lambda info: info.updated_at, reverse=True)
         choices = self._offered() if with_choices else ()
         self._palette.open_over(self._frame.window(), actions, newest, choices)
-        if with_choices and not self._models:
-            asked = self._queries.catalog.models(self._session.settings)
-            self._queries.ask(self._show_models, asked)
 
     def _offered(self) -> tuple[PickRow, ...]:
         """Return what the palette offers to choose: mode, theme, settings, models."""
         from desktop_agent.gui.controllers.quick_choices import QuickChoices
 
         mode = self._frame.composer.mode_button
-        return QuickChoices(self._session, self._settings, mode).rows(self._models)
+        return QuickChoices(self._session, self._settings, mode).rows(self._models or self._used())
+
+    def _used(self) -> tuple[ModelInfo, ...]:
+        """Return the models of the settings and of all sessions.
+
+        Providers and servers are asked for theirs by the list of models alone.
+        """
+        settings = self._session.settings
+        names = [(settings.model, settings.api_base)]
+        names += [(info.model, info.api_base) for info in self._known.sessions.values()]
+        unique = dict.fromkeys((name, base) for name, base in names if name)
+        return tuple(ModelInfo(name, api_base=base) for name, base in unique)
 
     def open_shortcuts(self, actions: Sequence[QAction]) -> None:
         from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog, other_keys

@@ -42,7 +42,7 @@ class CommandPalette(Popover):
         self._choices: tuple[PickRow, ...] = ()
         self.list = named(FilterList(theme, self.tr("Commands and sessions"), self), "commandList")
         self.list.picked.connect(self._on_picked)
-        name = self.tr("Find a command or a session")
+        name = self.tr("Find a command, a session or a setting")
         self.search = _Search(theme, name, self.list, self)
         self.search.setObjectName("commandSearch")
         self.search.textChanged.connect(self._show_rows)
@@ -71,14 +71,6 @@ class CommandPalette(Popover):
         self.open_below(window)
         self.search.setFocus(Qt.FocusReason.PopupFocusReason)
 
-    def set_choices(self, choices: Sequence[PickRow]) -> None:
-        """Offer these in place of others; a row that the person moved to stays current."""
-        if self._choices:
-            rows = [row for row in self.list.rows() if not row.is_heading]
-            current = self.list.current
-            self._choices = tuple(choices)
-            self._show_rows(keep=current.key if current not in (None, *rows[:1]) else "")
-
     def place(self) -> None:
         """Stay in the middle of the window."""
         window = self.window()
@@ -89,7 +81,7 @@ class CommandPalette(Popover):
         self.adjustSize()
         self.move((window.width() - self.width()) // 2, min(_TOP, window.height() // 8))
 
-    def _show_rows(self, _: str = "", *, keep: str = "") -> None:
+    def _show_rows(self) -> None:
         query = self.search.text().strip()
         commands = tuple(self._command(number) for number in range(len(self._actions)))
         sessions = tuple(self._session(info) for info in self._sessions)
@@ -100,7 +92,7 @@ class CommandPalette(Popover):
             rows = self._under(self.tr("Commands"), commands)
             rows += self._under(self.tr("Sessions"), sessions)
             rows += self._choices
-        self.list.show_rows(rows, keep)
+        self.list.show_rows(rows)
         self.list.setVisible(bool(rows))
         room = max(self.window().height() - _AROUND, 100)
         self.list.setFixedHeight(min(self.list.height_for(_SHOWN), room))

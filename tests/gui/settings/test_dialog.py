@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QAbstractButton,
     QLabel,
@@ -488,3 +489,18 @@ def is_hidden(control):
             return True
         page = page.parentWidget()
     return False
+
+
+def test_a_screen_reader_hears_what_is_chosen_and_what_for(dialog):
+    for name in ("theme", "textScale", "defaultMode", "sendKey", "steerOnEnter"):
+        control = dialog.findChild(ChoiceBox, name)
+        heard = QAccessible.queryAccessibleInterface(control)
+        assert heard.role() == QAccessible.Role.ComboBox
+        assert heard.text(QAccessible.Text.Value) == control.currentText()
+        labels = [
+            label.text(QAccessible.Text.Name)
+            for label, relation in heard.relations()
+            if relation == QAccessible.RelationFlag.Label
+        ]
+        # On Linux the name of a box is its choice; what it is for is its label.
+        assert labels == [control.accessibleName()]
