@@ -114,7 +114,7 @@ class ModeButton(MenuButton):
         self.mode_chosen.emit(mode)
 
     def _confirm(self) -> None:
-        from desktop_agent.gui.kit.question import Question  # not at the start
+        from desktop_agent.gui.kit.dialogs.question import Question  # not at the start
 
         words = self.tr(
             "{folder}\n\nIt still asks before it deletes something, works outside this "

@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.mcp import McpServer, McpState
 from desktop_agent.gui.kit.check_line import CheckLine
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.kit.fitted_area import fit_dialog
-from desktop_agent.gui.kit.question import Question
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (

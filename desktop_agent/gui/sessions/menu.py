@@ -11,7 +11,7 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.rows import SessionRow
 
 if TYPE_CHECKING:
-    from desktop_agent.gui.kit.question import Question
+    from desktop_agent.gui.kit.dialogs.question import Question
 
 
 class SessionMenu(QMenu):
@@ -66,7 +66,7 @@ class SessionMenu(QMenu):
 
 def ask_to_erase(theme: Theme, question: str, parent: QWidget) -> Question:
     """Ask before what can't be undone; `accepted` means yes."""
-    from desktop_agent.gui.kit.question import Question  # not at the start
+    from desktop_agent.gui.kit.dialogs.question import Question  # not at the start
 
     box = Question(
         theme,

@@ -9,8 +9,8 @@ from PySide6.QtCore import QDateTime, QLocale, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.changes import UndoUsage
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.kit.folders import short_path
-from desktop_agent.gui.kit.question import Question
 from desktop_agent.gui.kit.safe_text import path_text
 from desktop_agent.gui.kit.text import size_text
 from desktop_agent.gui.kit.theme import Theme

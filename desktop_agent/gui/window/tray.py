@@ -26,7 +26,7 @@ from desktop_agent.gui.window.approval_notice import approval_notice
 from desktop_agent.gui.window.desktop_notices import DesktopNotice, DesktopNotices
 
 if TYPE_CHECKING:
-    from desktop_agent.gui.kit.question import Question
+    from desktop_agent.gui.kit.dialogs.question import Question
 
 _LONG_S = 30.0
 _MOST_LISTED = 12
@@ -205,7 +205,7 @@ def ask_before_closing(theme: Theme, parent: QWidget, running: int, *, has_tray:
 
 def make_question(theme: Theme, parent: QWidget, running: int, *, has_tray: bool) -> Question:
     """Return the question; its `choice` is `tray`, `quit`, or nothing for *Cancel*."""
-    from desktop_agent.gui.kit.question import Question  # not at the start
+    from desktop_agent.gui.kit.dialogs.question import Question  # not at the start
 
     words = _tr("An agent is still working.")
     if running != 1:

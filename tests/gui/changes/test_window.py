@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged
-from desktop_agent.gui.kit.question import Question
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from tests.gui.agents.test_window_agents import Team, agents_of, spawns
 from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write

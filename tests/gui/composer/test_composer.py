@@ -27,7 +27,7 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.text_edit import LONG_TEXT, ComposerText
-from desktop_agent.gui.kit.question import Question
+from desktop_agent.gui.kit.dialogs.question import Question
 from tests.helpers.events import opened
 from tests.helpers.panels import follow
 from tests.helpers.windows import Painted

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit, QPushButton
 from desktop_agent import paths
 from desktop_agent.adapters.sandbox.sandbox import Programs
 from desktop_agent.core.approvals import Rule
-from desktop_agent.gui.kit.question import Question
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, LoopbackProvider, Say

@@ -11,7 +11,7 @@ from desktop_agent.core.events import SessionsChanged
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.core.sessions import SearchFound, SearchHit, SessionInfo
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.kit.question import Question
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.sessions import panel as session_panel
 from desktop_agent.gui.sessions import rows as session_rows

@@ -28,7 +28,7 @@ from desktop_agent.core.sandbox import (
 )
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.kit.question import Question
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.index import setting_entries
