@@ -393,9 +393,9 @@ def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
         window.close()
 
 
-def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot):
+def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot, theme):
     def choices(has_tray):
-        box = make_question(quick._theme, quick, 2, has_tray=has_tray)
+        box = make_question(theme, quick, 2, has_tray=has_tray)
         return {button.objectName() for button in box.buttons()}
 
     ready(qtbot, quick)
