@@ -262,7 +262,7 @@ def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
         return [one for one in found if one.findChild(QPushButton, "redoChanges")]
 
     for card in window.pages.page(window.flow.agent).findChildren(ToolCard):
-        card.header.setChecked(True)
+        card.header.set_open(True)
     qtbot.waitUntil(lambda: len(cards()) == 2, timeout=WAIT)
     last = max(cards(), key=lambda one: one.y())
     qtbot.mouseClick(last.findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)
