@@ -45,7 +45,7 @@ def start(qtbot, window, provider):
 
     qtbot.waitUntil(ended, timeout=WAIT)
     qtbot.waitUntil(lambda: visible(window, "toolCardHeader") is not None, timeout=WAIT)
-    visible(window, "toolCardHeader").setChecked(True)
+    visible(window, "toolCardHeader").set_open(True)
     qtbot.waitUntil(lambda: visible(window, "openTerminal") is not None, timeout=WAIT)
     visible(window, "openTerminal").click()
     return part(window, "terminal")
@@ -83,7 +83,7 @@ def test_a_command_of_an_earlier_run_of_the_app_is_said_to_be_over(
     open_window.close(window)
     again = open_window(model=provider.model, api_base=provider.api_base)
     qtbot.waitUntil(lambda: visible(again, "toolCardHeader") is not None, timeout=WAIT)
-    visible(again, "toolCardHeader").setChecked(True)
+    visible(again, "toolCardHeader").set_open(True)
     qtbot.waitUntil(lambda: visible(again, "openTerminal") is not None, timeout=WAIT)
     visible(again, "openTerminal").click()
     terminal = part(again, "terminal")
