@@ -270,9 +270,9 @@ def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
     assert texts(project) == before | {"mine1.txt": "mine1.txt after\n"}
     qtbot.waitUntil(lambda: len(cards()) == 1, timeout=WAIT)
     qtbot.mouseClick(cards()[0].findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not cards(), timeout=WAIT)
     after = {name: f"{name} after\n" for name in ("mine0.txt", "mine1.txt")}
-    assert texts(project) == before | after
+    qtbot.waitUntil(lambda: texts(project) == before | after, timeout=WAIT)
+    qtbot.waitUntil(lambda: not cards(), timeout=WAIT)
 
 
 def test_from_a_change_to_its_call_and_from_what_was_left_to_what_is_there_now(
