@@ -83,7 +83,6 @@ class Engine(
         self._model, self._model_host = model, model if isinstance(model, ModelHost) else None
         self._store, self._settings, self._new_jobs = store, settings, around.new_jobs
         self._sandbox, self._inventory = self._checked(around.sandbox), around.inventory
-        self._installer = around.installer
         self._prompt, self._toolbox, self._thread = Prompt(self._is_contained), Toolbox(tools), 0
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
         # Each part is given those before it; what needs a later one calls a method of this class.
@@ -102,7 +101,7 @@ class Engine(
             confinement=held,
             kept=self._kept,
         )
-        self._hosts = self._dispatch.hosts
+        self._hosts, self._installer = self._dispatch.hosts, around.installer
         self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
