@@ -59,7 +59,7 @@ class UsageLine(Value, frozen=True):
 
 
 class UsageReport(Value, frozen=True):
-    """What was used from the day `since` on (empty: ever), as told by the calendar of this computer.
+    """What was used from the day `since` on (empty: ever), by the calendar of this computer.
 
     `days` are in order, months if all is asked for; those without a request are left out. `models`
     and `sessions` begin with what cost the most.
