@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from functools import partial
 from typing import TypeVar
@@ -126,26 +127,14 @@ class UsagePage(QWidget):
         self._summary = TextLabel("", "h2", body, name="usageSummary", wraps=True, copies=True)
         self._unknown = TextLabel("", "warn", body, name="usageUnknown", wraps=True)
         measures = {"cost": self.tr("Money"), "tokens": self.tr("Tokens")}
-        self._measures = TabRow(
-            theme,
-            self.tr("What the bars show"),
-            "usageMeasure",
-            [(one, measures[one]) for one in MEASURES],
-            body,
-        )
+        self._measures = self._make_tabs(self.tr("What the bars show"), "usageMeasure", measures)
         self._chart = UsageChart(theme, body)
         groups = {
             "model": self.tr("By model"),
             "session": self.tr("By session"),
             "day": self.tr("By day"),
         }
-        self._groups = TabRow(
-            theme,
-            self.tr("How usage is listed"),
-            "usageBy",
-            [(one, groups[one]) for one in GROUPINGS],
-            body,
-        )
+        self._groups = self._make_tabs(self.tr("How usage is listed"), "usageBy", groups)
         self.table = UsageTable(theme, body)
         about = TextLabel(
             self.tr(
@@ -163,6 +152,9 @@ class UsagePage(QWidget):
         parts = (head, self._chart, theme.space("s"), self._groups, (self.table, 1), note)
         column(*parts, spacing=gap, edges=(edge, theme.space("l"), edge, edge), within=body)
         return body
+
+    def _make_tabs(self, spoken: str, prefix: str, titles: Mapping[str, str]) -> TabRow:
+        return TabRow(self._theme, spoken, prefix, tuple(titles.items()), self)
 
     def _make_empty(self) -> QWidget:
         page = QFrame()
