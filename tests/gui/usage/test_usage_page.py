@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
 from desktop_agent.core.usage import UsageLine, UsageReport
 from desktop_agent.gui.usage.page import UsagePage
@@ -29,10 +29,12 @@ def rows_of(page):
 
 @pytest.fixture
 def page(qtbot, theme):
-    made = UsagePage(theme, None)
-    qtbot.addWidget(made)
-    made.resize(1000, 700)
-    made.show()
+    window = QWidget()
+    qtbot.addWidget(window)
+    made = UsagePage(theme, window)
+    window.resize(1000, 700)
+    made.resize(window.size())
+    window.show()
     return made
 
 
