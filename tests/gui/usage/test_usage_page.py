@@ -35,7 +35,7 @@ def page(qtbot, theme):
     window.resize(1000, 700)
     made.resize(window.size())
     window.show()
-    return made
+    yield made
 
 
 def send(window, qtbot, text):
