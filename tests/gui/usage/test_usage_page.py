@@ -28,14 +28,20 @@ def rows_of(page):
 
 
 @pytest.fixture
-def page(qtbot, theme):
+def room(qtbot):
     window = QWidget()
     qtbot.addWidget(window)
-    made = UsagePage(theme, window)
     window.resize(1000, 700)
-    made.resize(window.size())
     window.show()
-    yield made
+    return window
+
+
+@pytest.fixture
+def page(room, theme):
+    made = UsagePage(theme, room)
+    made.resize(room.size())
+    made.show()
+    return made
 
 
 def send(window, qtbot, text):
