@@ -17,7 +17,7 @@ from desktop_agent.core.messages import ImagePart, Value
 McpOrigin = Literal["mine", "folder", "run"]
 # `reads` is only what the server says; one that says nothing is `unknown`, and may do anything.
 McpMark = Literal["reads", "changes", "unknown"]
-# `idle` is on and starts with the next message; `sign_in` is one that refuses who has not signed in.
+# `idle` is on and starts with the next message; `sign_in` waits until the user signs in.
 McpPhase = Literal["off", "idle", "waiting", "starting", "running", "failed", "sign_in"]
 
 LONGEST_NAME = 64

@@ -47,65 +47,58 @@ class Client:
         self._url = url
         self._servers = HostedServers(lambda: {})
         self._grant: McpGrant | None = None
-        self._sign_ins = 0
 
     async def run(self) -> int:
         """Use the server; return an exit code."""
-        signs_in = False
         try:
-            while await self._use(signs_in=signs_in):
-                signs_in = True
-                self._sign_ins += 1
-                if self._sign_ins > _MOST_SIGN_INS:
-                    return 1
+            for count in range(_MOST_SIGN_INS + 1):
+                if not await self._wants_sign_in(signs_in=count > 0):
+                    return 0
         except McpError as error:
             print(error, file=sys.stderr)
-            return 1
         finally:
             await self._servers.close()
-        return 0
+        return 1
 
-    async def _use(self, *, signs_in: bool) -> bool:
+    async def _wants_sign_in(self, *, signs_in: bool) -> bool:
         """List and call; return whether the user has to sign in. Raises McpError."""
-        offered: asyncio.Future[McpOffer] = asyncio.get_running_loop().create_future()
-        browsers: list[asyncio.Future[None]] = []
-        needed = asyncio.Event()
-
-        def listed(offer: McpOffer) -> None:
-            if not offered.done():
-                offered.set_result(offer)
-
-        def ended(why: str, needs_sign_in: bool) -> None:
-            print(why, file=sys.stderr)
-            if needs_sign_in:
-                needed.set()
-            if not offered.done():
-                offered.set_exception(McpError(why))
-
-        def kept(grant: McpGrant) -> None:
-            self._grant = grant
-
-        def asked(address: str) -> None:
-            browsers.append(asyncio.ensure_future(asyncio.to_thread(_browse, address)))
-
+        self._offered: asyncio.Future[McpOffer] = asyncio.get_running_loop().create_future()
+        self._ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._browsers: list[asyncio.Future[None]] = []
+        listener = Listener(self._on_listed, self._on_ended, self._on_asked, self._on_kept)
         server = McpServer("conformance", url=self._url)
         launch = Launch(server, os.getcwd(), grant=self._grant, signs_in=signs_in)  # noqa: PTH109
-        connection = await self._servers.connect(launch, Listener(listed, ended, asked, kept))
+        connection = await self._servers.connect(launch, listener)
         try:
-            for tool in (await offered).tools:
+            for tool in (await self._offered).tools:
                 result = await connection.call(tool.name, arguments_for(tool.schema), answer)
                 print(f"{tool.name}: {result.text[:200]}")
+            return False
         except McpError:
             # The end of the connection is told after the end of the call.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(2):
-                    await needed.wait()
-            if not needed.is_set():
+            done, _ = await asyncio.wait([self._ended], timeout=2)
+            if not done or not self._ended.result():
                 raise
+            return True
         finally:
-            await asyncio.gather(*browsers)
+            await asyncio.gather(*self._browsers)
             await connection.close()
-        return needed.is_set()
+
+    def _on_listed(self, offer: McpOffer) -> None:
+        if not self._offered.done():
+            self._offered.set_result(offer)
+
+    def _on_ended(self, why: str, needs_sign_in: bool) -> None:
+        print(why, file=sys.stderr)
+        self._ended.set_result(needs_sign_in)
+        if not self._offered.done():
+            self._offered.set_exception(McpError(why))
+
+    def _on_asked(self, address: str) -> None:
+        self._browsers.append(asyncio.ensure_future(asyncio.to_thread(_browse, address)))
+
+    def _on_kept(self, grant: McpGrant) -> None:
+        self._grant = grant
 
 
 def _browse(address: str) -> None:

@@ -16,15 +16,9 @@ import msgspec
 import pytest
 from mcp.client.auth import OAuthFlowError
 
-from desktop_agent.core.mcp import McpServer, McpState
-from desktop_agent.core.pipes.mcp_pipe import (
-    FromMcpHost,
-    GrantKept,
-    ServerFailed,
-    ServerOpened,
-    SignInAsked,
-)
-from desktop_agent.mcp_host.connection import Connection
+from desktop_agent.adapters.mcp.hosted_servers import HostedServers
+from desktop_agent.core.mcp import McpGrant, McpServer, McpState
+from desktop_agent.engine.mcp.ports import Launch, Listener
 from desktop_agent.mcp_host.oauth_bounds import Addresses
 from desktop_agent.mcp_host.redirect_page import redirect_page
 from tests.helpers.scripted import calls, says
@@ -77,23 +71,25 @@ async def sign_in(rig: McpRig) -> None:
     await rig.until_state(NAME, lambda state: state.phase == "running" and state.is_signed_in)
 
 
-async def refused(server: SigningServer) -> str:
-    """Sign in without the app around; return why that is refused."""
-    told: list[FromMcpHost] = []
-
-    def send(value: FromMcpHost) -> None:
-        told.append(value)
-        if isinstance(value, SignInAsked):
-            browsers.append(asyncio.ensure_future(browse(value.url)))
-
+async def refused(servers: HostedServers, server: SigningServer) -> str:
+    """Sign in, and return why that came to nothing."""
+    ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     browsers: list[asyncio.Future[tuple[int, str]]] = []
-    await Connection(ServerOpened(1, server.url, signs_in=True), send).run()
-    await asyncio.gather(*browsers)
-    failed = told[-1]
-    assert isinstance(failed, ServerFailed)
-    assert failed.needs_sign_in
-    assert not any(isinstance(one, GrantKept) for one in told)
-    return failed.message
+    kept: list[McpGrant] = []
+    listener = Listener(
+        lambda _: ended.set_exception(AssertionError("it came to run")),
+        lambda why, _: ended.set_result(why),
+        lambda url: browsers.append(asyncio.ensure_future(browse(url))),
+        kept.append,
+    )
+    launch = Launch(McpServer(NAME, url=server.url), "/", signs_in=True)
+    connection = await servers.connect(launch, listener)
+    try:
+        return await ended
+    finally:
+        await asyncio.gather(*browsers)
+        await connection.close()
+        assert kept == []
 
 
 async def test_nobody_but_the_server_is_asked_anything_before_the_user_wants_to_sign_in(
@@ -192,33 +188,30 @@ async def test_who_gives_up_signing_in_finds_the_button_again(tmp_path: Path) ->
             await sign_in(rig)
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"authorization": "http://sign-in.example/"}, "not secure: http://sign-in.example"),
-        ({"resource_metadata": "http://meta.example/"}, "not secure: http://meta.example"),
-        ({"register": "http://register.example/"}, "not secure: http://register.example"),
-        ({"authorize": "http://authorize.example/"}, "not secure: http://authorize.example"),
-        ({"authorize": "https://ada:x@authorize.example/"}, "holds a name or password"),
-        ({"token": "http://token.example/"}, "not secure: http://token.example"),
-        ({"issuer": "https://other.example"}, "mismatch"),
-    ],
+# What an authorization server does, and what the user is told.
+_ASTRAY = (
+    ("", {"authorization": "http://sign-in.example/"}, "not secure: http://sign-in.example"),
+    ("", {"resource_metadata": "http://meta.example/"}, "not secure: http://meta.example"),
+    ("", {"register": "http://register.example/"}, "not secure: http://register.example"),
+    ("", {"authorize": "http://authorize.example/"}, "not secure: http://authorize.example"),
+    ("", {"authorize": "https://ada:x@authorize.example/"}, "holds a name or password"),
+    ("", {"token": "http://token.example/"}, "not secure: http://token.example"),
+    ("", {"issuer": "https://other.example"}, "mismatch"),
+    ("large", {}, "too large"),
+    ("redirects", {}, "redirects"),
+    ("denies", {}, "access_denied"),
 )
-async def test_an_authorization_server_that_leads_astray_is_refused(
-    more: dict[str, str], words: str
-) -> None:
-    with SigningServer(**more) as server:
-        assert words in await refused(server)
 
 
-@pytest.mark.parametrize(
-    ("trick", "words"),
-    [("large", "too large"), ("redirects", "Registration failed"), ("denies", "access_denied")],
-)
-async def test_an_authorization_server_without_end_is_given_up(trick: str, words: str) -> None:
-    with SigningServer(trick) as server:
-        assert words in await refused(server)
-        assert len(server.requests) < 40
+async def test_an_authorization_server_that_leads_astray_is_refused() -> None:
+    servers = HostedServers(lambda: {})
+    try:
+        for trick, more, words in _ASTRAY:
+            with SigningServer(trick, **more) as server:
+                assert words in await refused(servers, server)
+                assert len(server.requests) < 40
+    finally:
+        await servers.close()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Signing in to a server: the button, the address to look at before it is opened, and the way out."""
+"""Signing in to a server: the address is looked at before it is opened; and signing out."""
 
 from __future__ import annotations
 
