@@ -21,7 +21,6 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
-from pydantic import AnyHttpUrl, AnyUrl
 
 from desktop_agent.core.mcp import McpGrant
 from desktop_agent.core.pipes.mcp_pipe import FromMcpHost, GrantKept, ServerOpened, SignInAsked
@@ -58,10 +57,9 @@ class SignIn(OAuthClientProvider):
         self._page = page
         self._send = send
         self._refused = refused
-        metadata = OAuthClientMetadata(
-            client_name="Desktop Agent",
-            redirect_uris=[AnyUrl(page.uri if page is not None else _NO_PAGE)],
-        )
+        back = page.uri if page is not None else _NO_PAGE
+        told = {"client_name": "Desktop Agent", "redirect_uris": [back]}
+        metadata = OAuthClientMetadata.model_validate(told)
         super().__init__(opened.url, metadata, self, self._ask, self._answer)
 
     # -- the store of tokens -------------------------------------------------------------------
@@ -121,15 +119,20 @@ class SignIn(OAuthClientProvider):
             return
         context.token_expiry_time = grant.expires_at or None
         if grant.token_endpoint:
-            context.oauth_metadata = OAuthMetadata(
-                issuer=AnyHttpUrl(grant.issuer),
-                authorization_endpoint=AnyHttpUrl(grant.authorization_endpoint),
-                token_endpoint=AnyHttpUrl(grant.token_endpoint),
+            context.oauth_metadata = OAuthMetadata.model_validate(
+                {
+                    "issuer": grant.issuer,
+                    "authorization_endpoint": grant.authorization_endpoint,
+                    "token_endpoint": grant.token_endpoint,
+                }
             )
         if grant.resource:
-            context.protected_resource_metadata = ProtectedResourceMetadata(
-                resource=AnyHttpUrl(grant.resource),
-                authorization_servers=[AnyHttpUrl(grant.issuer or grant.url)],
+            servers = [grant.issuer or grant.url]
+            context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(
+                {
+                    "resource": grant.resource,
+                    "authorization_servers": servers,
+                }
             )
 
     # -- asking the user -----------------------------------------------------------------------

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from mcp.client.auth import OAuthFlowError
 
+from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.adapters.mcp.hosted_servers import HostedServers
 from desktop_agent.core.mcp import McpGrant, McpServer, McpState
 from desktop_agent.engine.mcp.ports import Launch, Listener
@@ -147,6 +148,7 @@ async def test_who_signs_out_is_forgotten(tmp_path: Path) -> None:
             state = await until_needed(rig)
             assert not state.is_signed_in
             assert rig.file.grants.of(server.url) is None
+            assert Secrets(rig.config, environment={}).keys() == ()
             assert server.requests[-1] == ("POST", "/mcp", "")
 
 

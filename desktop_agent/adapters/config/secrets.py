@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 
 KEYS_FILE = "keys.json"
 _KEYRING_NAME = "desktop-agent"
+# Owners that begin so are sign-ins to MCP servers, which are shown with their server.
+SIGN_INS = "mcp-sign-in."
 
 
 class _Names(msgspec.Struct):
@@ -68,11 +70,14 @@ class Secrets:
         return key
 
     def keys(self) -> tuple[KeyInfo, ...]:
-        """Return whose keys are known and where each was found, without asking the keyring."""
+        """Return whose keys are known and where each was found, without asking the keyring.
+
+        Those to sign in to MCP servers are left out.
+        """
         with self._guard:
             owners = dict.fromkeys(each.name for each in PROVIDERS)
             owners.update(dict.fromkeys([*self._names.keyring, *self._session, *self._file]))
-            found = (self._where(owner) for owner in owners)
+            found = (self._where(owner) for owner in owners if not owner.startswith(SIGN_INS))
             return tuple(info for info in found if info is not None)
 
     def set_key(self, provider: str, key: str, where: KeyPlace) -> KeyPlace:

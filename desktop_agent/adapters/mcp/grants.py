@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from desktop_agent.adapters.config.secrets import SIGN_INS
 from desktop_agent.adapters.mcp.secret_store import SecretStore
 from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.mcp import McpGrant
@@ -46,4 +47,4 @@ class Grants:
 
 
 def _owner(url: str) -> str:
-    return f"mcp-sign-in.{hashlib.sha256(url.encode()).hexdigest()[:32]}"
+    return f"{SIGN_INS}{hashlib.sha256(url.encode()).hexdigest()[:32]}"

@@ -40,6 +40,8 @@ class SignInBox(QFrame):
         self.setObjectName("signInBox")
         self.setAccessibleName(self.tr("Signing in"))
         self._url = ""
+        # Of the server whose address comes later: the focus follows to it.
+        self._pressed = self._name = ""
         self._start = PrimaryButton(theme, self.tr("Sign in…"), "key", self, name="signIn")
         self._out = TextButton(theme, self.tr("Sign out"), "key", self, name="signOut")
         self._asked = named(QWidget(self), "signInAsked")
@@ -58,7 +60,7 @@ class SignInBox(QFrame):
         buttons = row(self._open, cancel, None)
         column(about, self._host, self._address, buttons, spacing=space, within=self._asked)
         column(row(self._start, self._out, None), self._asked, within=self)
-        self._start.clicked.connect(self.wanted)
+        self._start.clicked.connect(self._press)
         self._out.clicked.connect(self.ended)
         cancel.clicked.connect(self.cancelled)
         self._open.clicked.connect(lambda: open_link(self._url))
@@ -72,10 +74,16 @@ class SignInBox(QFrame):
             self._host.setText(with_marks(urlsplit(url).hostname or ""))
             self._address.setText(breakable(with_marks(url)))
             self._open.setAccessibleDescription(url)
-        had_focus = self._start.hasFocus()
         self._asked.setVisible(bool(url))
         self._start.setVisible(needs_it)
         self._out.setVisible(state.is_signed_in and not url)
         self.setVisible(bool(url) or needs_it or state.is_signed_in)
-        if had_focus and url:
+        self._name = state.server.name
+        if url and self._pressed == self._name:
             self._open.setFocus(Qt.FocusReason.OtherFocusReason)
+        if url or state.phase != "starting" or self._pressed != self._name:
+            self._pressed = ""
+
+    def _press(self) -> None:
+        self._pressed = self._name
+        self.wanted.emit()
