@@ -65,7 +65,7 @@ def states() -> tuple[McpState, ...]:
         McpState(browser, "failed", why),
         McpState(docs, "waiting", "It waits until you trust this folder."),
         McpState(McpServer("files", "uvx", ("mcp-files",), is_on=False), "off"),
-        McpState(_PRIVATE, "sign_in", "It wants you to sign in."),
+        McpState(_PRIVATE, "sign_in", "Its tools are there once you have signed in."),
         McpState(
             McpServer("postgres", "uvx", ("mcp-postgres",)),
             "running",
@@ -147,7 +147,10 @@ async def _show_sign_in(gallery: Any) -> None:
     flow = gallery.window.servers
     address = "https://login.example/authorize?response_type=code&client_id=4f1c&scope=issues"
     moments = (
-        ("87-sign-in", McpState(_PRIVATE, "sign_in", "It wants you to sign in.")),
+        (
+            "87-sign-in",
+            McpState(_PRIVATE, "sign_in", "Its tools are there once you have signed in."),
+        ),
         ("88-signing-in", McpState(_PRIVATE, "starting", sign_in_url=f"{address}&state=9f2c51b7")),
         (
             "89-signed-in",

@@ -21,6 +21,8 @@ McpMark = Literal["reads", "changes", "unknown"]
 McpPhase = Literal["off", "idle", "waiting", "starting", "running", "failed", "sign_in"]
 
 LONGEST_NAME = 64
+# Where secrets are, those of sign-ins begin so; they are shown with their server.
+SIGN_INS = "mcp-sign-in."
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 

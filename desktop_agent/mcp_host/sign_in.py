@@ -28,8 +28,8 @@ from desktop_agent.mcp_host.oauth_bounds import Addresses, bound_answer, bound_r
 from desktop_agent.mcp_host.redirect_page import RedirectPage
 
 _LONGEST_TOKEN = 16_000
-_SIGN_IN = "It wants you to sign in."
-_MORE = "It wants you to sign in again, to allow more."
+_SIGN_IN = "Its tools are there once you have signed in."
+_MORE = "It wants to be allowed more than when you signed in."
 # Stands in a registration that is never made: nobody signs in without a page.
 _NO_PAGE = "http://127.0.0.1/callback"
 

@@ -99,7 +99,7 @@ async def test_nobody_but_the_server_is_asked_anything_before_the_user_wants_to_
     with SigningServer() as server:
         async with rig_at(server.url, tmp_path) as rig:
             state = await until_needed(rig)
-            assert state.problem == "It wants you to sign in."
+            assert state.problem == "Its tools are there once you have signed in."
             assert set(server.paths()) == {"/mcp"}
 
 
@@ -176,7 +176,7 @@ async def test_a_call_of_who_has_not_signed_in_says_so(tmp_path: Path) -> None:
             server.refresh_tokens.clear()
             await rig.run("who am I")
             assert rig.results[-1].is_error
-            assert "sign in" in rig.results[-1].text
+            assert "signed in" in rig.results[-1].text
             await until_needed(rig)
 
 

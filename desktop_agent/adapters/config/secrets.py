@@ -15,6 +15,7 @@ import msgspec
 from desktop_agent.adapters.files.private_file import damaged_name, write_private
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.keys.known_keys import KEYS
+from desktop_agent.core.mcp import SIGN_INS
 from desktop_agent.core.models import KeyInfo
 from desktop_agent.core.providers import PROVIDERS, find_provider, key_owner
 
@@ -23,8 +24,6 @@ _log = logging.getLogger(__name__)
 
 KEYS_FILE = "keys.json"
 _KEYRING_NAME = "desktop-agent"
-# Owners that begin so are sign-ins to MCP servers, which are shown with their server.
-SIGN_INS = "mcp-sign-in."
 
 
 class _Names(msgspec.Struct):

@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from desktop_agent.adapters.config.secrets import SIGN_INS
 from desktop_agent.adapters.mcp.secret_store import SecretStore
 from desktop_agent.core.keys.known_keys import KEYS
-from desktop_agent.core.mcp import McpGrant
+from desktop_agent.core.mcp import SIGN_INS, McpGrant
 
 _decoder = msgspec.json.Decoder(McpGrant)
 

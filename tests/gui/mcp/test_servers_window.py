@@ -164,7 +164,7 @@ def test_signing_in_shows_the_address_and_opens_it_by_a_press_alone(window, qtbo
         sheet = add(window, qtbot, name="private", command=server.url)
         qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
         detail = part(window, "serverDetail")
-        until(qtbot, lambda: "Needs sign-in. It wants you to sign in." in words_in(detail))
+        until(qtbot, lambda: "Needs sign-in. Its tools are there once" in words_in(detail))
         assert "1 need you" in part(window, "openServers").accessibleName()
         window.activateWindow()
         until(qtbot, window.isActiveWindow)
