@@ -79,7 +79,9 @@ def run_window(
     app = make_application()
     bridge = Bridge(app)
     window = MainWindow(Theme(app), bridge, settings, folder or None)
-    bridge.received.connect(hearer(window, bridge))
+    # A connection does not keep the object of a bound method.
+    hear = hearer(window, bridge)
+    bridge.received.connect(hear)
     window.show()
     wait_for_paint(window)
     return run_loop(app, window, bridge, _compose)
