@@ -36,6 +36,7 @@ _TRACKER = McpServer(
     {"TRACKER_URL": "${TRACKER_URL}", "TRACKER_TOKEN": "${keyring:TRACKER_TOKEN}"},
     tools_off=("close_issue", "run_query"),
 )
+_SIGN_IN = "Its tools are there once you have signed in."
 _PRIVATE = McpServer("issues", url="https://issues.example/mcp")
 _PROMPTS = (
     McpPrompt(
@@ -65,7 +66,7 @@ def states() -> tuple[McpState, ...]:
         McpState(browser, "failed", why),
         McpState(docs, "waiting", "It waits until you trust this folder."),
         McpState(McpServer("files", "uvx", ("mcp-files",), is_on=False), "off"),
-        McpState(_PRIVATE, "sign_in", "Its tools are there once you have signed in."),
+        McpState(_PRIVATE, "sign_in", _SIGN_IN),
         McpState(
             McpServer("postgres", "uvx", ("mcp-postgres",)),
             "running",
@@ -149,7 +150,7 @@ async def _show_sign_in(gallery: Any) -> None:
     moments = (
         (
             "87-sign-in",
-            McpState(_PRIVATE, "sign_in", "Its tools are there once you have signed in."),
+            McpState(_PRIVATE, "sign_in", _SIGN_IN),
         ),
         ("88-signing-in", McpState(_PRIVATE, "starting", sign_in_url=f"{address}&state=9f2c51b7")),
         (
