@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import shiboken6
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.changes import UndoError
@@ -17,6 +18,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.controllers.checkup import open_checkup
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.controllers.sandbox_fix import open_sandbox_fix
 from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class SettingsController(Controller):
         self._dialog: SettingsDialog | None = None
         self._session.followed.connect(self._on_followed)
         self._frame.composer.sandbox_check_requested.connect(self._engine.check_sandbox)
+        self._frame.composer.sandbox_fix_requested.connect(self._fix_sandbox)
         self._session.settings_changed.connect(self._follow)
 
     def open(self) -> None:
@@ -81,6 +84,7 @@ class SettingsController(Controller):
         dialog.sandbox.contents_requested.connect(self._feed_sandbox)
         dialog.sandbox.cache_emptied.connect(self._feed_sandbox)
         dialog.sandbox.check_requested.connect(self._engine.check_sandbox)
+        dialog.sandbox.fix_requested.connect(self._fix_sandbox)
         dialog.sandbox.set_sandbox(self._known.sandbox)
         dialog.undo.emptied.connect(self._empty_undo)
         dialog.finished.connect(self._on_finished)
@@ -150,6 +154,9 @@ class SettingsController(Controller):
     def _show_update(self, answer: UpdateAnswer) -> None:
         if self._dialog is not None:
             self._dialog.about.set_update_answer(answer)
+
+    def _fix_sandbox(self, anchor: QWidget) -> None:
+        open_sandbox_fix(self._theme, self._queries, self._known.sandbox, anchor)
 
     def _keep_key(self, provider: str, key: str, where: KeyPlace) -> None:
         change = self._queries.keys.set_key(provider, key, where)
