@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.gui.controllers.checkup import open_checkup
+from desktop_agent.gui.controllers.answered_popovers import open_checkup
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.language_models.text import model_title, own_name

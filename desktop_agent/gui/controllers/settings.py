@@ -16,9 +16,8 @@ from desktop_agent.core.events import Event
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
-from desktop_agent.gui.controllers.checkup import open_checkup
+from desktop_agent.gui.controllers.answered_popovers import open_checkup, open_sandbox_fix
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
-from desktop_agent.gui.controllers.sandbox_fix import open_sandbox_fix
 from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
