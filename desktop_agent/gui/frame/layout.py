@@ -190,7 +190,7 @@ class WindowFrame(QWidget):
         return False
 
     def _place_notices(self) -> None:
-        """Lay the notice over the top of a conversation, or below another page: that has buttons."""
+        """Lay the notice over the top of a conversation, or below another page and its buttons."""
         box, notices = self.stack.geometry(), self.notices
         high = max(notices.heightForWidth(box.width()), notices.minimumSizeHint().height())
         below = high if self._is_full and not notices.isHidden() else 0
