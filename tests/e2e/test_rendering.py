@@ -13,9 +13,10 @@ import shiboken6
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QHelpEvent, QPixmap
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QPushButton, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QToolTip, QWidget
 
 from desktop_agent.core.requests import Limits
+from desktop_agent.gui.transcript.cards.card import CardHeader
 from tests.e2e.test_window import KEYS, Person
 from tests.helpers.providers import Calls, Fail, Say, Think
 
@@ -169,9 +170,9 @@ def test_nothing_shown_opens_a_file_or_a_connection(
     me.click("skipQuestion")
     me.until(lambda: me.find(QWidget, "faultCard"))
     me.idle()
-    for header in me.page.findChildren(QPushButton):
-        if header.isCheckable() and header.isVisible():
-            header.setChecked(True)
+    for header in me.page.findChildren(CardHeader):
+        if header.can_unfold and header.isVisible():
+            header.set_open(True)
     check_all_shown(me, trap, "a fault is told")
     me.window.commands.palette.trigger()
     check_all_shown(me, trap, "the palette lists the session")

@@ -21,7 +21,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.composer.attachments import Attachment
 from desktop_agent.gui.composer.branch_bar import BranchBar
 from desktop_agent.gui.composer.drafts import Draft, Drafts
-from desktop_agent.gui.composer.frame import ComposerFrame
+from desktop_agent.gui.composer.frame import Centred, ComposerFrame
 from desktop_agent.gui.composer.input import COMMANDS, ComposerInput
 from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
 from desktop_agent.gui.kit.text import plain
@@ -35,8 +35,6 @@ from desktop_agent.gui.state.session_state import AgentPage, SessionState
 
 # Whom it was for, the draft it came from, the note, and its attachments as chips.
 _Unconfirmed = tuple[Draft, Note, tuple[Attachment, ...]]
-
-_MAX_WIDTH = 784
 
 
 class Composer(QWidget):
@@ -82,6 +80,7 @@ class Composer(QWidget):
         self._frame = ComposerFrame(theme, self)
         self.box = ComposerInput(theme, self._frame)
         self._bar = ComposerBar(theme, self._frame)
+        self.mode_button = self._bar.mode
         self._ended = _EndedBar(theme, self)
         self._branch = BranchBar(theme, self)
         # By agent: what the next message begins a branch in place of.
@@ -213,7 +212,7 @@ class Composer(QWidget):
     def _lay_out(self) -> None:
         column(self.box, self._bar, spacing=6, edges=(12, 10, 10, 8), within=self._frame)
         self._frame.setFocusProxy(self.box)
-        centred = QWidget(self, maximumWidth=_MAX_WIDTH)
+        centred = Centred(self._theme, self)
         parts = (self._strip, self._branch, self._frame, self._ended)
         column(None, *parts, spacing=8, within=centred)
         # In line with the transcript's column, which is centred once there is room to spare.

@@ -17,6 +17,26 @@ from PySide6.QtWidgets import QFrame, QWidget
 from desktop_agent.gui.kit.links import dropped_folder, dropped_paths
 from desktop_agent.gui.kit.theme import Theme
 
+_BESIDE = 24  # that the message box stands outside the column of text, on either side
+
+
+def composer_width(theme: Theme) -> int:
+    """Return how wide the message box may be: in line with the column of text."""
+    return theme.size("transcript_max") + 2 * _BESIDE
+
+
+class Centred(QWidget):
+    """Is no wider than the message box may be, in any text size."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        theme.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setMaximumWidth(composer_width(self._theme))
+
 
 class ComposerFrame(QFrame):
     """Draws itself: one style sheet rule can't tell focus inside from free mode.

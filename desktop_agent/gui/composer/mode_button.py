@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QLabel, QMenu, QMessageBox, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent import paths
 from desktop_agent.core.approvals import Mode
@@ -58,6 +58,14 @@ class ModeButton(MenuButton):
             self._paint_menu()
             self._show()
 
+    def choices(self) -> tuple[tuple[Mode, str, str], ...]:
+        """Return mode, name and icon of each."""
+        return tuple((mode, title, _ICONS[mode][0]) for mode, (title, _) in self._texts().items())
+
+    def choose(self, mode: Mode) -> None:
+        """Do what a click on the mode in the menu does."""
+        self._choose(mode)
+
     def set_narrow(self, is_narrow: bool) -> None:
         """Show only the icon."""
         if is_narrow != self._is_narrow:
@@ -106,28 +114,24 @@ class ModeButton(MenuButton):
         self.mode_chosen.emit(mode)
 
     def _confirm(self) -> None:
-        box = named(QMessageBox(self.window()), "confirmFree")
-        box.setIcon(QMessageBox.Icon.Warning)
-        box.setWindowTitle(self.tr("Work without asking"))
-        box.setText(self.tr("Let the agent change files in this folder without asking?"))
-        box.setInformativeText(
-            self.tr(
-                "{folder}\n\nIt still asks before it deletes something, works outside this "
-                "folder, reaches the network, or runs a command that can't be kept inside."
-            )
-            .format(folder=self.folder)
-            .strip()
+        from desktop_agent.gui.kit.dialogs.question import Question  # not at the start
+
+        words = self.tr(
+            "{folder}\n\nIt still asks before it deletes something, works outside this "
+            "folder, reaches the network, or runs a command that can't be kept inside."
         )
-        for label in box.findChildren(QLabel):
-            # The folder's name is not ours: a tag in it must stay text.
-            label.setTextFormat(Qt.TextFormat.PlainText)
-        yes = box.addButton(self.tr("Work without asking"), QMessageBox.ButtonRole.AcceptRole)
-        yes.setObjectName("confirmFreeYes")
-        no = box.addButton(self.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
-        box.setDefaultButton(no)
-        box.setEscapeButton(no)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        yes.clicked.connect(self._on_confirmed)
+        box = Question(
+            self._theme,
+            self.window(),
+            name="confirmFree",
+            title=self.tr("Work without asking"),
+            text=self.tr("Let the agent change files in this folder without asking?"),
+            detail=words.format(folder=self.folder).strip(),
+            icon="shield-off",
+            token="err",
+        )
+        box.add(self.tr("Work without asking"), name="confirmFreeYes")
+        box.accepted.connect(self._on_confirmed)
         box.open()
 
     def _on_confirmed(self) -> None:

@@ -10,14 +10,14 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.gui.controllers.answered_popovers import open_checkup
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
-from desktop_agent.gui.controllers.settings import SettingsController
+from desktop_agent.gui.controllers.settings import SettingsController, open_checkup
 from desktop_agent.gui.language_models.text import model_title, own_name
 from desktop_agent.gui.state.session_state import AgentPage
 
 if TYPE_CHECKING:
     from desktop_agent.gui.frame.command_palette import CommandPalette
+    from desktop_agent.gui.kit.lists.filter_delegate import PickRow
     from desktop_agent.gui.language_models.picker import ModelPicker
     from desktop_agent.gui.transcript.view.view import TranscriptView
     from desktop_agent.gui.workspace.picker import WorkspacePicker
@@ -178,8 +178,8 @@ class PopupController(Controller):
 
     # -- commands ----------------------------------------------------------------------------
 
-    def open_palette(self, actions: Sequence[QAction]) -> None:
-        """Open the list of all sessions, and of these commands."""
+    def open_palette(self, actions: Sequence[QAction], *, with_choices: bool = True) -> None:
+        """Open the list of all sessions, of these commands, and of what can be chosen."""
         if self._palette is None:
             from desktop_agent.gui.frame.command_palette import CommandPalette
 
@@ -187,7 +187,26 @@ class PopupController(Controller):
             self._palette.session_chosen.connect(self._session.choose_session)
         sessions = self._known.sessions.values()
         newest = sorted(sessions, key=lambda info: info.updated_at, reverse=True)
-        self._palette.open_over(self._frame.window(), actions, newest)
+        choices = self._offered() if with_choices else ()
+        self._palette.open_over(self._frame.window(), actions, newest, choices)
+
+    def _offered(self) -> tuple[PickRow, ...]:
+        """Return what the palette offers to choose: mode, theme, settings, models."""
+        from desktop_agent.gui.controllers.quick_choices import QuickChoices
+
+        mode = self._frame.composer.mode_button
+        return QuickChoices(self._session, self._settings, mode).rows(self._models or self._used())
+
+    def _used(self) -> tuple[ModelInfo, ...]:
+        """Return the models of the settings and of all sessions.
+
+        Providers and servers are asked for theirs by the list of models alone.
+        """
+        settings = self._session.settings
+        names = [(settings.model, settings.api_base)]
+        names += [(info.model, info.api_base) for info in self._known.sessions.values()]
+        unique = dict.fromkeys((name, base) for name, base in names if name)
+        return tuple(ModelInfo(name, api_base=base) for name, base in unique)
 
     def open_shortcuts(self, actions: Sequence[QAction]) -> None:
         from desktop_agent.gui.frame.shortcuts_dialog import ShortcutsDialog, other_keys

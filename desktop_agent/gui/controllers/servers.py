@@ -260,6 +260,6 @@ class ServersController(Controller):
     def _ask_remove(self, name: str) -> None:
         from desktop_agent.gui.mcp.dialogs import ask_before_removing
 
-        box = ask_before_removing(name, self._frame.window())
+        box = ask_before_removing(self._theme, name, self._frame.window())
         box.accepted.connect(lambda: self._engine.remove_mcp(self.root, name))
         box.open()

@@ -14,16 +14,20 @@ from desktop_agent.core.changes import UndoError
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.events import Event
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.models import ModelCheckup, ModelInfo
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
-from desktop_agent.gui.controllers.answered_popovers import open_checkup, open_sandbox_fix
+from desktop_agent.gui.bridge.bridge import Queries
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
     from desktop_agent.gui.language_models.key_form import KeyForm
     from desktop_agent.gui.language_models.server_form import ServerForm
     from desktop_agent.gui.settings.dialog import SettingsDialog
+    from desktop_agent.gui.settings.index import PageName
 
 
 class SettingsController(Controller):
@@ -46,6 +50,12 @@ class SettingsController(Controller):
         dialog.raise_()
         dialog.activateWindow()
         self._feed()
+
+    def open_setting(self, page: PageName, name: str = "") -> None:
+        """Open the settings at the control of this object name, or at the page's beginning."""
+        self.open()
+        if self._dialog is not None:
+            self._dialog.open_setting(page, name)
 
     def open_keys(self, provider: str = "") -> None:
         self.open()
@@ -177,3 +187,43 @@ class SettingsController(Controller):
         if self._dialog is not None:
             self._dialog.deleteLater()
             self._dialog = None
+
+
+def open_checkup(theme: Theme, queries: Queries, model: ModelInfo, anchor: QWidget) -> None:
+    """Find out how a model does, which takes two requests to it, and show it above the anchor."""
+    from desktop_agent.gui.language_models.checkup_popover import CheckupPopover  # rarely wanted
+
+    popover = CheckupPopover(theme, model, anchor.window())
+    popover.closed.connect(popover.deleteLater)
+    popover.open_below(anchor, above=True)
+
+    def show(found: ModelCheckup) -> None:
+        if shiboken6.isValid(popover):
+            popover.show_checkup(found)
+
+    queries.ask(show, queries.catalog.examine(model.name, model.api_base))
+
+
+def open_sandbox_fix(
+    theme: Theme, queries: Queries, state: SandboxState | None, anchor: QWidget
+) -> None:
+    """Show the command that would mend the sandbox, and run it once the person agrees.
+
+    What came of it and was not read there is told as a notice.
+    """
+    from desktop_agent.gui.composer.sandbox_fix import SandboxFixPopover  # rarely wanted
+
+    command = state.command if state is not None else ()
+    if not command:
+        return
+    popover = SandboxFixPopover(theme, command, anchor.window())
+    popover.closed.connect(popover.deleteLater)
+
+    def show(failed: str) -> None:
+        if shiboken6.isValid(popover) and popover.isVisible():
+            popover.show_result(failed)
+        elif failed:
+            queries.failed.emit(failed)
+
+    popover.agreed.connect(lambda: queries.ask(show, queries.engine.fix_sandbox(command)))
+    popover.open_at(anchor)

@@ -228,7 +228,7 @@ class SkillLibraryController(QObject):
     def ask_remove(self, skill: Skill) -> None:
         from desktop_agent.gui.skills.update_dialog import ask_before_removing  # as above
 
-        box = ask_before_removing(skill, self._window.window())
+        box = ask_before_removing(self._theme, skill, self._window.window())
         box.accepted.connect(lambda: self._run(self._remove(skill), "removing a skill"))
         box.open()
 

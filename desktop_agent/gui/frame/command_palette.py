@@ -1,4 +1,4 @@
-"""The command palette: every command of the window and every session, found by typing."""
+"""The command palette: every command, session and setting of the window, found by typing."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ class CommandPalette(Popover):
         self.setObjectName("commandPalette")
         self._actions: tuple[QAction, ...] = ()
         self._sessions: tuple[SessionInfo, ...] = ()
+        self._choices: tuple[PickRow, ...] = ()
         self.list = named(FilterList(theme, self.tr("Commands and sessions"), self), "commandList")
         self.list.picked.connect(self._on_picked)
-        name = self.tr("Find a command or a session")
+        name = self.tr("Find a command, a session or a setting")
         self.search = _Search(theme, name, self.list, self)
         self.search.setObjectName("commandSearch")
         self.search.textChanged.connect(self._show_rows)
@@ -52,11 +53,19 @@ class CommandPalette(Popover):
             self.body.addWidget(part)
 
     def open_over(
-        self, window: QWidget, actions: Sequence[QAction], sessions: Sequence[SessionInfo]
+        self,
+        window: QWidget,
+        actions: Sequence[QAction],
+        sessions: Sequence[SessionInfo],
+        choices: Sequence[PickRow] = (),
     ) -> None:
-        """Open in the upper middle of the window; disabled and nameless actions are left out."""
+        """Open in the upper middle of the window; disabled and nameless actions are left out.
+
+        `choices` are further rows, under their headings; the `value` of each can be called.
+        """
         self._actions = tuple(one for one in actions if one.isEnabled() and action_name(one))
         self._sessions = tuple(sessions)
+        self._choices = tuple(choices)
         self.search.clear()
         self._show_rows()
         self.open_below(window)
@@ -77,10 +86,12 @@ class CommandPalette(Popover):
         commands = tuple(self._command(number) for number in range(len(self._actions)))
         sessions = tuple(self._session(info) for info in self._sessions)
         if query:
-            rows = ranked(query, commands + sessions, lambda row: row.title)
+            choices = tuple(row for row in self._choices if not row.is_heading)
+            rows = ranked(query, commands + sessions + choices, lambda row: row.title)
         else:
             rows = self._under(self.tr("Commands"), commands)
             rows += self._under(self.tr("Sessions"), sessions)
+            rows += self._choices
         self.list.show_rows(rows)
         self.list.setVisible(bool(rows))
         room = max(self.window().height() - _AROUND, 100)
@@ -111,6 +122,8 @@ class CommandPalette(Popover):
         self.close()
         if isinstance(picked.value, QAction):
             picked.value.trigger()
+        elif callable(picked.value):
+            picked.value()
         else:
             self.session_chosen.emit(picked.value)
 

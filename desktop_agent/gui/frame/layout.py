@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.gui.composer.composer import Composer
+from desktop_agent.gui.composer.frame import composer_width
 from desktop_agent.gui.frame.focus import FocusGuard
 from desktop_agent.gui.frame.header import FindBar, Header
 from desktop_agent.gui.frame.notice_bar import ApprovalStrip, NoticeBar
@@ -32,7 +33,6 @@ _PLACING = frozenset(
         QEvent.Type.LayoutRequest,
     }
 )
-_COMPOSER_EXTRA = 48  # the composer stands this much outside the column of text
 
 
 class SidePart(QFrame):
@@ -231,9 +231,13 @@ class WindowFrame(QWidget):
         self._side.raise_()
         return width if is_shown and not self.has_side_drawer else 0
 
+    def _fit_approvals(self) -> None:
+        self.approvals.setMaximumWidth(composer_width(self._theme))
+
     def _make_bottom(self) -> QWidget:
         bottom = named(QWidget(self.center, accessibleName=self.tr("Message")), "bottom")
-        self.approvals.setMaximumWidth(self._theme.size("transcript_max") + _COMPOSER_EXTRA)
+        self._theme.changed.connect(self._fit_approvals)
+        self._fit_approvals()
         wide = self.approvals.sizePolicy()
         wide.setHorizontalPolicy(QSizePolicy.Policy.Expanding)
         self.approvals.setSizePolicy(wide)

@@ -21,8 +21,12 @@ _FIRST_FONTS = ("Inter-Regular.otf", "Inter-Medium.otf", "Inter-SemiBold.otf")
 _LATER_FONTS = ("Inter-Italic.otf", "JetBrainsMono-Regular.ttf", "JetBrainsMono-Bold.ttf")
 # Set on an application that was made with this style: setting it takes Qt a moment.
 HAS_STYLE = "hasFusionStyle"
-# Heights that hold a line of text grow with the user's text size.
-_GROWING = {"row", "row2", "session_row", "section_row", "control", "diff_line", "header", "send"}
+# Heights that hold a line of text grow with the user's text size, and so does the column of
+# text: a line holds as many words in any size.
+_GROWING = {
+    *("row", "row2", "session_row", "section_row", "control", "diff_line", "header", "send"),
+    "transcript_max",
+}
 # These take a part of what the words in them take.
 _WIDENING = {"sidebar", "right", "center_min", "page_min"}
 _SCHEMES = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}

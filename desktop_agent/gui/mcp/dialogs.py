@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QFileDialog,
     QFormLayout,
     QLineEdit,
-    QMessageBox,
     QPlainTextEdit,
     QVBoxLayout,
     QWidget,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.mcp import McpServer, McpState
 from desktop_agent.gui.kit.check_line import CheckLine
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
@@ -272,13 +272,21 @@ class ImportSheet(QDialog):
         self.accept()
 
 
-def ask_before_removing(name: str, parent: QWidget) -> QMessageBox:
-    """Return the question whether a server is to be removed."""
-    box = named(QMessageBox(parent), "removeServerQuestion")
-    box.setIcon(QMessageBox.Icon.NoIcon)
-    box.setText(box.tr("Remove the server “{name}”?").format(name=with_marks(name)))
-    box.setInformativeText(box.tr("It is ended, and its secrets are deleted."))
-    box.addButton(box.tr("Remove"), QMessageBox.ButtonRole.AcceptRole)
-    cancel = box.addButton(box.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(cancel)
+def ask_before_removing(theme: Theme, name: str, parent: QWidget) -> Question:
+    """Return the question whether a server is to be removed; its `accepted` means yes."""
+    box = Question(
+        theme,
+        parent,
+        name="removeServerQuestion",
+        title=_tr("Remove server?"),
+        text=_tr("Remove the server “{name}”?").format(name=with_marks(name)),
+        detail=_tr("It is ended, and its secrets are deleted."),
+        icon="trash-2",
+        token="err",
+    )
+    box.add(_tr("Remove"), icon="trash-2")
     return box
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("RemoveServer", text)

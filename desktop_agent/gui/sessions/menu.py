@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QMenu, QMessageBox, QWidget
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import named
 from desktop_agent.gui.sessions.rows import SessionRow
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.kit.dialogs.question import Question
 
 
 class SessionMenu(QMenu):
@@ -60,19 +64,24 @@ class SessionMenu(QMenu):
         self.addAction(self._theme.icon(icon, token), text, lambda: self.wanted.emit(what))
 
 
-def ask_to_erase(question: str, parent: QWidget) -> QMessageBox:
-    """Ask before what can't be undone; the box's `accepted` means yes."""
-    box = named(QMessageBox(parent), "eraseQuestion")
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setIcon(QMessageBox.Icon.NoIcon)
-    box.setWindowTitle(box.tr("Delete permanently?"))
-    box.setText(question)
-    box.setInformativeText(
-        box.tr("What was said is erased, and what is kept to undo its changes of files.")
+def ask_to_erase(theme: Theme, question: str, parent: QWidget) -> Question:
+    """Ask before what can't be undone; `accepted` means yes."""
+    from desktop_agent.gui.kit.dialogs.question import Question  # not at the start
+
+    box = Question(
+        theme,
+        parent,
+        name="eraseQuestion",
+        title=_tr("Delete permanently?"),
+        text=question,
+        detail=_tr("What was said is erased, and what is kept to undo its changes of files."),
+        icon="trash-2",
+        token="err",
     )
-    box.addButton(box.tr("Delete permanently"), QMessageBox.ButtonRole.AcceptRole)
-    cancel = box.addButton(box.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(cancel)
-    box.setEscapeButton(cancel)
+    box.add(_tr("Delete permanently"), icon="trash-2")
     box.open()
     return box
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("EraseSession", text)

@@ -386,12 +386,12 @@ class SessionPanel(QWidget):
 
     def _ask_to_erase(self, one: SessionRow) -> None:
         words = self.tr("Delete “{title}” permanently?").format(title=with_marks(one.title))
-        box = ask_to_erase(words, self.window())
+        box = ask_to_erase(self._theme, words, self.window())
         box.accepted.connect(partial(self.erase, one.session_id or ""))
 
     def _ask_to_empty(self) -> None:
         words = self.tr("Delete all recently deleted sessions permanently?")
-        ask_to_erase(words, self.window()).accepted.connect(self.empty)
+        ask_to_erase(self._theme, words, self.window()).accepted.connect(self.empty)
 
     def _do(self, row: SessionRow, what: str) -> None:
         session_id = row.session_id or ""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import get_args
 
-from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import QDialog, QFrame, QStackedWidget, QWidget
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QStackedWidget, QWidget
 
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
@@ -13,12 +13,12 @@ from desktop_agent.gui.kit.lists.filter_list import FilterList
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column, named, row
 from desktop_agent.gui.settings.about_page import AboutPage
+from desktop_agent.gui.settings.index import PageName, page_titles
 from desktop_agent.gui.settings.models_page import ModelsPage
 from desktop_agent.gui.settings.pages import AppearancePage, BehaviourPage
 from desktop_agent.gui.settings.rules_page import RulesPage
 from desktop_agent.gui.settings.sandbox_page import SandboxPage
 
-PageName = Literal["appearance", "models", "behaviour", "rules", "sandbox", "about"]
 _NAMES: tuple[PageName, ...] = get_args(PageName)
 # In widths of the text size.
 _SIDE, _WIDE, _HIGH = 15, 63, 48
@@ -72,18 +72,10 @@ class SettingsDialog(QDialog):
         self._fit()
 
     def _make_names(self) -> FilterList:
-        titles = (
-            self.tr("Appearance"),
-            self.tr("Models and keys"),
-            self.tr("Behaviour"),
-            self.tr("Rules"),
-            self.tr("Sandbox"),
-            self.tr("About"),
-        )
         names = named(FilterList(self._theme, self.tr("Pages")), "settingsPages")
         rows = [
             PickRow(name, title, icon=icon)
-            for name, title, icon in zip(_NAMES, titles, _ICONS, strict=True)
+            for (name, title), icon in zip(page_titles().items(), _ICONS, strict=True)
         ]
         names.show_rows(tuple(rows))
         names.selectionModel().currentRowChanged.connect(self._on_page)
@@ -122,6 +114,16 @@ class SettingsDialog(QDialog):
         self.show()
         self.raise_()
         self.activateWindow()
+
+    def open_setting(self, page: PageName, name: str = "") -> None:
+        """Open a page with the focus on the control of this object name, scrolled to."""
+        self.open_page(page)
+        control = self._pages.findChild(QWidget, name) if name else None
+        if control is not None and control.isVisible():
+            control.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            for area in self._pages.findChildren(QScrollArea):
+                if area.isAncestorOf(control):
+                    area.ensureWidgetVisible(control)
 
     def show_keys(self, provider: str = "") -> None:
         """Show where a key is entered, for this provider if it is known."""

@@ -199,6 +199,8 @@ class SettingGroup(QFrame):
             words.addWidget(line)
         control.setAccessibleName(title)
         control.setAccessibleDescription(detail)
+        # Where Qt tells assistive technology a box's choice as its name, the label is a relation.
+        name.setBuddy(control)
         self.add_widget(_SettingRow(words, control))
 
     def add_widget(self, widget: QWidget) -> None:

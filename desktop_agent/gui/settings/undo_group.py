@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QDateTime, QLocale, Signal
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.changes import UndoUsage
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.safe_text import path_text
 from desktop_agent.gui.kit.text import size_text
@@ -51,18 +52,16 @@ class UndoGroup(SettingGroup):
             self.add_widget(item_row(self._theme, "folder", name, detail, empty))
 
     def _ask(self, folder: str, name: str) -> None:
-        box = QMessageBox(self)
-        box.setObjectName("emptyUndoQuestion")
-        box.setIcon(QMessageBox.Icon.NoIcon)
-        box.setWindowTitle(self.tr("Empty what is kept for undo?"))
-        box.setText(self.tr("Empty what is kept for {folder}?").format(folder=name))
-        box.setInformativeText(
-            self.tr("What agents changed there so far can’t be taken back any more.")
+        box = Question(
+            self._theme,
+            self,
+            name="emptyUndoQuestion",
+            title=self.tr("Empty what is kept for undo?"),
+            text=self.tr("Empty what is kept for {folder}?").format(folder=name),
+            detail=self.tr("What agents changed there so far can’t be taken back any more."),
+            icon="trash-2",
+            token="err",
         )
-        box.addButton(self.tr("Empty"), QMessageBox.ButtonRole.AcceptRole)
-        cancel = box.addButton(self.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
-        box.setDefaultButton(cancel)
-        box.setEscapeButton(cancel)
+        box.add(self.tr("Empty"), icon="trash-2")
         box.accepted.connect(partial(self.emptied.emit, folder))
-        box.finished.connect(box.deleteLater)
         box.open()

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QRadioButton,
+    QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -36,7 +37,8 @@ from desktop_agent.gui.kit.widgets import (
 from desktop_agent.gui.skills.drop_zone import DropZone, dropped_source
 from desktop_agent.gui.skills.install_list import SkillChecklist
 
-_WIDE, _HIGH = 70, 46  # in widths of the text size
+# In widths of the text size: with one field, and with what was found.
+_SMALL, _LARGE = (48, 22), (70, 46)
 _COMMIT_LETTERS = 7
 
 
@@ -78,7 +80,6 @@ class AddSkillSheet(QDialog):
         layout.addWidget(self._pages, 1)
         layout.addWidget(self._error)
         layout.addLayout(self._make_buttons())
-        fit_dialog(self, theme, _WIDE, _HIGH)
         self._go(0)
 
     # -- down --------------------------------------------------------------------------------
@@ -230,6 +231,7 @@ class AddSkillSheet(QDialog):
 
     def _go(self, page: int) -> None:
         self._pages.setCurrentIndex(page)
+        self._fit(page)
         self._error.hide()
         self._fetch_button.setVisible(page == 0)
         self._back.setVisible(page == 2)
@@ -238,6 +240,20 @@ class AddSkillSheet(QDialog):
         self._on_address()
         if page == 0:
             self._address.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _fit(self, page: int) -> None:
+        """Be as large as the page asks for; the one that waits takes the size there is."""
+        for number in range(self._pages.count()):
+            shown = self._pages.widget(number)
+            policy = QSizePolicy.Policy.Preferred if number == page else QSizePolicy.Policy.Ignored
+            if shown is not None:
+                shown.setSizePolicy(policy, policy)
+        if page == 1:
+            return
+        fit_dialog(self, self._theme, *(_SMALL if page == 0 else _LARGE))
+        window = self.parentWidget()
+        if window is not None and self.isVisible():
+            self.move(window.window().geometry().center() - self.rect().center())
 
     def _on_address(self) -> None:
         self._fetch_button.setEnabled(bool(self._address.text().strip()))

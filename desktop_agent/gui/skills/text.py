@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.core.skills import FolderTrust, Skill, SkillOrigin
+from desktop_agent.gui.skills.icons import skill_icon
 
 translate = QCoreApplication.translate
 
@@ -62,7 +63,7 @@ def state_icon(skill: Skill) -> tuple[str, str]:
         return "circle-x", "err"
     if skill.is_changed or not skill.is_trusted:
         return "shield-alert", "warn"
-    return ("terminal" if skill.scripts else "file-text"), "muted"
+    return skill_icon(skill), "muted"
 
 
 def content_text(scripts: tuple[str, ...], allowed_tools: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QMessageBox, QScrollArea, QWidget
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QWidget
 
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.skill_install import SkillUpdate
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
@@ -19,7 +20,6 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextLabel,
     column,
-    named,
     row,
 )
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
@@ -138,19 +138,24 @@ def _path_in(line: str) -> str:
     return path[2:] if path.startswith(("a/", "b/")) else path
 
 
-def ask_before_removing(skill: Skill, parent: QWidget) -> QMessageBox:
+def ask_before_removing(theme: Theme, skill: Skill, parent: QWidget) -> Question:
     """Return the question; its `accepted` means *Remove*."""
-    box = named(QMessageBox(parent), "removeSkillQuestion")
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setIcon(QMessageBox.Icon.NoIcon)
-    box.setWindowTitle(box.tr("Remove skill?"))
-    box.setText(box.tr("Remove {name}?").format(name=with_marks(skill.name)))
-    words = box.tr("Its folder goes to the app's removed files; agents no longer see it.")
+    words = _tr("Its folder goes to the app's removed files; agents no longer see it.")
     if skill.origin == "folder":
-        words += " " + box.tr("It is part of this folder: others who work in it lose it too.")
-    box.setInformativeText(words)
-    box.addButton(box.tr("Remove"), QMessageBox.ButtonRole.AcceptRole)
-    cancel = box.addButton(box.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(cancel)
-    box.setEscapeButton(cancel)
+        words += " " + _tr("It is part of this folder: others who work in it lose it too.")
+    box = Question(
+        theme,
+        parent,
+        name="removeSkillQuestion",
+        title=_tr("Remove skill?"),
+        text=_tr("Remove {name}?").format(name=with_marks(skill.name)),
+        detail=words,
+        icon="trash-2",
+        token="err",
+    )
+    box.add(_tr("Remove"), icon="trash-2")
     return box
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("RemoveSkill", text)

@@ -20,7 +20,7 @@ from desktop_agent.gui.tasks.delegate import owner_name
 from desktop_agent.gui.tasks.graph_items import ArrowItem, NodeItem, node_size
 from desktop_agent.gui.tasks.graph_layout import Edge, Layout, lay_out
 from desktop_agent.gui.tasks.menu import fill_task_menu
-from desktop_agent.gui.tasks.rows import NOBODY, Halted, state_of
+from desktop_agent.gui.tasks.rows import NO_ASKS, NOBODY, Asking, Halted, RowState, state_of
 
 _SMALLEST, _LARGEST = 0.15, 2.0
 # Below this scale text is hard to read: a part of the graph is shown at the other scale.
@@ -50,7 +50,7 @@ class TaskGraph(QGraphicsView):
         self._theme = theme
         self._tasks: tuple[Task, ...] = ()
         self._is_live = False
-        self._halted = NOBODY
+        self._halted, self._asking = NOBODY, NO_ASKS
         self._plan = GraphPlan(Layout({}, {}, 0, 0.0), node_size(theme), is_down=False)
         self._edges: frozenset[Edge] = frozenset()
         self._nodes: dict[int, NodeItem] = {}
@@ -74,10 +74,17 @@ class TaskGraph(QGraphicsView):
         theme.pulse.ticked.connect(self._turn_spinners)
         self._restyle()
 
-    def set_tasks(self, tasks: Sequence[Task], *, is_live: bool, halted: Halted = NOBODY) -> None:
+    def set_tasks(
+        self,
+        tasks: Sequence[Task],
+        *,
+        is_live: bool,
+        halted: Halted = NOBODY,
+        asking: Asking = NO_ASKS,
+    ) -> None:
         """Show these tasks; places change only when tasks or edges do."""
         self._tasks = tuple(tasks)
-        self._is_live, self._halted = is_live, halted
+        self._is_live, self._halted, self._asking = is_live, halted, asking
         edges = frozenset((b, task.id) for task in tasks for b in task.blocked_by)
         if edges != self._edges or self._nodes.keys() != {task.id for task in tasks}:
             if self._nodes and len(tasks) > _MANY:
@@ -90,8 +97,11 @@ class TaskGraph(QGraphicsView):
         for task in self._tasks:
             node = self._nodes.get(task.id)
             if node is not None:
-                node.show_task(task, state_of(task, is_live=self._is_live, halted=self._halted))
+                node.show_task(task, self._state(task))
         self.setAccessibleDescription(self._described())
+
+    def _state(self, task: Task) -> RowState:
+        return state_of(task, is_live=self._is_live, halted=self._halted, asking=self._asking)
 
     def select(self, task_id: int) -> None:
         if task_id in self._nodes and task_id != self._current:
@@ -112,8 +122,8 @@ class TaskGraph(QGraphicsView):
             self.scene().removeItem(self._nodes.pop(number))
         for task in self._tasks:
             if task.id not in self._nodes:
-                state = state_of(task, is_live=self._is_live, halted=self._halted)
-                node = self._nodes[task.id] = NodeItem(self._theme, card, task, state)
+                node = NodeItem(self._theme, card, task, self._state(task))
+                self._nodes[task.id] = node
                 self.scene().addItem(node)
         for edge in self._arrows.keys() - self._edges:
             self.scene().removeItem(self._arrows.pop(edge))

@@ -61,7 +61,7 @@ class NodeItem(QGraphicsRectItem):
 
     @property
     def _owner(self) -> str:
-        return owner_name(self.task.owner) if self.state in {"running", "stalled"} else ""
+        return owner_name(self.task.owner) if self.state in {"running", "asking", "stalled"} else ""
 
     def _text_box(self) -> QRect:
         left = 2 * _EDGE + self._theme.icon_px(_ICON) - 2
@@ -90,11 +90,8 @@ class NodeItem(QGraphicsRectItem):
         theme = self._theme
         box = QRectF(QPointF(0, 0), self._size)
         is_done = self.state in {"done", "skipped"}
-        edge = (
-            "accent"
-            if self._is_current
-            else {"running": "accent", "blocked": "warnLine"}.get(self.state, "line2")
-        )
+        waits = {"running": "accent", "asking": "warnLine", "blocked": "warnLine"}
+        edge = "accent" if self._is_current else waits.get(self.state, "line2")
         painter.setPen(QPen(theme.color(edge), 2 if self._is_current else 1))
         painter.setBrush(theme.color("sunken" if is_done else "raised"))
         painter.drawRoundedRect(box, 8, 8)

@@ -68,7 +68,7 @@ class TaskPanel(QWidget):
         self.tasks: tuple[Task, ...] = ()
         self.is_live = False
         self.halted = NOBODY
-        self._asking = NO_ASKS
+        self.asking = NO_ASKS
         self._is_unfolded = False
         self._notes = AgentNotes()
         # The name of a task on its way into the list.
@@ -88,14 +88,14 @@ class TaskPanel(QWidget):
         info, tasks = state.agent(state.shown), state.tasks(state.shown)
         is_live = info is not None and info.is_working
         self._notes = state.notes(state.shown)
-        before = (self.is_live, self.halted, self._asking)
+        before = (self.is_live, self.halted, self.asking)
         if changed & (Facet.SHOWN | Facet.AGENTS):
             self.halted = halted_tasks(state.agents, state.shown)
         if changed & (Facet.SHOWN | Facet.AGENTS | Facet.TASKS | Facet.REQUESTS):
-            self._asking = asking_tasks(state)
+            self.asking = asking_tasks(state)
         if changed & Facet.SHOWN:
             self._open(tasks, is_live=is_live)
-        elif tasks is not self.tasks or (is_live, self.halted, self._asking) != before:
+        elif tasks is not self.tasks or (is_live, self.halted, self.asking) != before:
             self.is_live = is_live
             self._show(tasks)
         if changed & (Facet.SHOWN | Facet.NOTES):
@@ -159,7 +159,7 @@ class TaskPanel(QWidget):
             is_live=self.is_live,
             is_unfolded=self._is_unfolded,
             halted=self.halted,
-            asking=self._asking,
+            asking=self.asking,
         )
 
     def _show_rows(self) -> None:
@@ -344,7 +344,7 @@ class TaskPanel(QWidget):
                 self.list.update(index)
 
     def _hold_pulse(self) -> None:
-        turns = self.is_live and self._builder.active - self.halted.keys()
+        turns = self.is_live and self._builder.active - self.halted.keys() - self.asking.keys()
         pulse = self._theme.pulse
         (pulse.hold if turns and self.isVisible() else pulse.release)(self)
 
@@ -408,7 +408,7 @@ class SidePanel(QFrame):
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
         self.tasks.show_state(state, changed)
-        if changed & (Facet.SHOWN | Facet.TASKS | Facet.AGENTS):
+        if changed & (Facet.SHOWN | Facet.TASKS | Facet.AGENTS | Facet.REQUESTS):
             self._show_graph()
 
     def _show_graph(self) -> None:
@@ -417,7 +417,8 @@ class SidePanel(QFrame):
         if self._large is not None and self._large.isVisible():
             graphs.append(self._large)
         for graph in graphs:
-            graph.set_tasks(self.tasks.tasks, is_live=self.tasks.is_live, halted=self.tasks.halted)
+            of = self.tasks
+            graph.set_tasks(of.tasks, is_live=of.is_live, halted=of.halted, asking=of.asking)
 
     def _open_window(self) -> None:
         if self._large is None:

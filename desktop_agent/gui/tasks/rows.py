@@ -134,9 +134,9 @@ class RowBuilder:
 
     def _row(self, task: Task) -> TaskRow:
         blocker = self._tasks.get(task.open_blockers[0]) if task.open_blockers else None
-        state = state_of(task, is_live=self._is_live, halted=self._halted)
-        if state == "running" and (asked := self._asking.get(task.id)):
-            return TaskRow(task, "asking", asked, key=task.id)
+        state = state_of(task, is_live=self._is_live, halted=self._halted, asking=self._asking)
+        if state == "asking":
+            return TaskRow(task, state, self._asking[task.id], key=task.id)
         halted = self._halted.get(task.id) if is_halted(task, self._halted) else None
         detail = _detail(task, state, blocker.subject if blocker else "", halted)
         return TaskRow(task, state, detail, key=task.id)
@@ -182,12 +182,14 @@ def _detail(
     return ""
 
 
-def state_of(task: Task, *, is_live: bool, halted: Halted) -> RowState:
+def state_of(task: Task, *, is_live: bool, halted: Halted, asking: Asking) -> RowState:
     """Return how a task is shown: a spinner turns only while its agent really runs."""
     if task.status == "completed":
         return "skipped" if task.metadata_json != "{}" and task.metadata.get("skipped") else "done"
     if task.status == "in_progress":
-        return "running" if is_live and not is_halted(task, halted) else "stalled"
+        if not is_live or is_halted(task, halted):
+            return "stalled"
+        return "asking" if asking.get(task.id) else "running"
     return "blocked" if task.open_blockers else "pending"
 
 

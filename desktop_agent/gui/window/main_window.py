@@ -166,7 +166,7 @@ class MainWindow(QMainWindow):
             leaving.triggered.connect(self.full.leave)
         keys.new.triggered.connect(self.flow.new_session)
         keys.folder.triggered.connect(popups.open_picker)
-        keys.switch.triggered.connect(lambda: popups.open_palette(()))
+        keys.switch.triggered.connect(lambda: popups.open_palette((), with_choices=False))
         # The list of all commands is none of them.
         listed = [action for action in keys.all if action is not keys.palette]
         keys.palette.triggered.connect(
@@ -291,7 +291,9 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         running = len(self.known.running())
         if running and not self._is_quitting:
-            choice = ask_before_closing(self, running, has_tray=self.attention.has_tray)
+            choice = ask_before_closing(
+                self._theme, self, running, has_tray=self.attention.has_tray
+            )
             if choice != "quit":
                 event.ignore()
                 if choice == "tray" and self.attention.enter_tray():

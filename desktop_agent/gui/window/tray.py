@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.core.events import (
@@ -26,7 +26,7 @@ from desktop_agent.gui.window.approval_notice import approval_notice
 from desktop_agent.gui.window.desktop_notices import DesktopNotice, DesktopNotices
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QMessageBox
+    from desktop_agent.gui.kit.dialogs.question import Question
 
 _LONG_S = 30.0
 _MOST_LISTED = 12
@@ -194,38 +194,35 @@ class Attention(QObject):
         return ""
 
 
-def ask_before_closing(parent: QWidget, running: int, *, has_tray: bool) -> Choice:
+def ask_before_closing(theme: Theme, parent: QWidget, running: int, *, has_tray: bool) -> Choice:
     """Ask what to do with the work that goes on. Closing the question is *Cancel*."""
-    box = make_question(parent, running, has_tray=has_tray)
+    box = make_question(theme, parent, running, has_tray=has_tray)
     box.exec()
-    clicked = box.clickedButton() or box.escapeButton()
-    return clicked.property("choice")
+    chosen: dict[str, Choice] = {"tray": "tray", "quit": "quit"}
+    box.deleteLater()
+    return chosen.get(box.choice, "cancel")
 
 
-def make_question(parent: QWidget, running: int, *, has_tray: bool) -> QMessageBox:
-    """Return the question; each button's property `choice` says what it means."""
-    from PySide6.QtWidgets import QMessageBox  # not at the start
+def make_question(theme: Theme, parent: QWidget, running: int, *, has_tray: bool) -> Question:
+    """Return the question; its `choice` is `tray`, `quit`, or nothing for *Cancel*."""
+    from desktop_agent.gui.kit.dialogs.question import Question  # not at the start
 
-    box = named(QMessageBox(parent), "closeQuestion")
-    box.setIcon(QMessageBox.Icon.NoIcon)
-    box.setWindowTitle(_tr("Quit?"))
-    if running == 1:
-        box.setText(_tr("An agent is still working."))
-    else:
-        box.setText(_tr("{n} agents are still working.").format(n=running))
-    box.setInformativeText(
-        _tr("If you stop now, what is done so far is kept and you can continue later.")
+    words = _tr("An agent is still working.")
+    if running != 1:
+        words = _tr("{n} agents are still working.").format(n=running)
+    box = Question(
+        theme,
+        parent,
+        name="closeQuestion",
+        title=_tr("Quit?"),
+        text=words,
+        detail=_tr("If you stop now, what is done so far is kept and you can continue later."),
     )
-    role = QMessageBox.ButtonRole
+    # Its answer is read once it is closed.
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    box.add(_tr("Stop and quit"), "quit", name="stopAndQuit")
     if has_tray:
-        tray = box.addButton(_tr("Keep working in the tray"), role.AcceptRole)
-        tray.setProperty("choice", "tray")
-    stop = box.addButton(_tr("Stop and quit"), role.DestructiveRole)
-    stop.setProperty("choice", "quit")
-    cancel = box.addButton(_tr("Cancel"), role.RejectRole)
-    cancel.setProperty("choice", "cancel")
-    box.setDefaultButton(cancel)
-    box.setEscapeButton(cancel)
+        box.add(_tr("Keep working in the tray"), "tray", name="keepInTray")
     return box
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMessageBox, QPushButton
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from tests.gui.agents.test_window_agents import Team, agents_of, spawns
 from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write
@@ -237,8 +238,8 @@ def test_settings_show_what_undo_takes_and_empty_it(window, team, heard, project
     buttons = lambda: group.findChildren(QPushButton, "emptyUndo")  # noqa: E731 - asked again
     qtbot.waitUntil(lambda: len(buttons()) == 1, timeout=WAIT)
     buttons()[0].click()
-    box = group.findChild(QMessageBox, "emptyUndoQuestion")
-    next(one for one in box.buttons() if one.text() == "Empty").click()
+    box = group.findChild(Question, "emptyUndoQuestion")
+    next(one for one in box.buttons() if one.text().strip() == "Empty").click()
     qtbot.waitUntil(lambda: "Nothing is kept at present." in words_in(group), timeout=WAIT)
 
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QPlainTextEdit, QWidget
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
@@ -27,6 +27,7 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.text_edit import LONG_TEXT, ComposerText
+from desktop_agent.gui.kit.dialogs.question import Question
 from tests.helpers.events import opened
 from tests.helpers.panels import follow
 from tests.helpers.windows import Painted
@@ -500,8 +501,8 @@ def test_the_free_mode_is_confirmed_once_a_folder_and_coloured(qtbot, composer):
     action = composer.findChild(QAction, "mode_free")
     with qtbot.assertNotEmitted(composer.mode_chosen):
         action.trigger()
-    asked = composer.findChild(QMessageBox, "confirmFree")
-    assert "/tmp/work" in asked.informativeText()
+    asked = composer.findChild(Question, "confirmFree")
+    assert "/tmp/work" in asked.detail
     with qtbot.waitSignal(composer.mode_chosen) as hit:
         asked.findChild(QAbstractButton, "confirmFreeYes").click()
     assert hit.args == ["free"]
@@ -514,7 +515,7 @@ def test_the_free_mode_is_confirmed_once_a_folder_and_coloured(qtbot, composer):
 
 def test_declining_the_free_mode_changes_nothing(qtbot, composer):
     composer.findChild(QAction, "mode_free").trigger()
-    asked = composer.findChild(QMessageBox, "confirmFree")
+    asked = composer.findChild(Question, "confirmFree")
     with qtbot.assertNotEmitted(composer.mode_chosen):
         asked.reject()
     assert button(composer, "modeButton").mode == "ask"

@@ -6,11 +6,12 @@ from urllib.request import urlopen
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QListView, QMessageBox, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit, QPushButton
 
 from desktop_agent import paths
 from desktop_agent.adapters.sandbox.sandbox import Programs
 from desktop_agent.core.approvals import Rule
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.mcp import sign_in_box
 from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
 from tests.helpers.patience import HANG_MS as WAIT
@@ -127,8 +128,8 @@ def test_a_server_is_removed_after_a_question(window, qtbot):
     qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
     until(qtbot, lambda: is_running(window, "honest"))
     qtbot.mouseClick(part(window, "removeServer"), Qt.MouseButton.LeftButton)
-    box = window.findChild(QMessageBox, "removeServerQuestion")
-    button = next(one for one in box.buttons() if one.text() == "Remove")
+    box = window.findChild(Question, "removeServerQuestion")
+    button = next(one for one in box.buttons() if one.text().strip() == "Remove")
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     until(qtbot, lambda: window.servers.states == ())
     assert "honest" not in (paths.config_dir() / "mcp.json").read_text()

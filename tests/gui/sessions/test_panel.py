@@ -5,12 +5,13 @@ import time
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QMessageBox, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QPushButton
 
 from desktop_agent.core.events import SessionsChanged
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.core.sessions import SearchFound, SearchHit, SessionInfo
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.sessions import panel as session_panel
 from desktop_agent.gui.sessions import rows as session_rows
@@ -213,13 +214,13 @@ def test_nothing_is_deleted_for_good_without_a_question(panel, qtbot):
     panel.list.setFocus()
     with qtbot.assertNotEmitted(panel.erased):
         qtbot.keyClick(panel.list, Qt.Key.Key_Delete)
-    box = panel.window().findChild(QMessageBox, "eraseQuestion")
-    assert "Gone" in box.text()
+    box = panel.window().findChild(Question, "eraseQuestion")
+    assert "Gone" in box.text
     with qtbot.assertNotEmitted(panel.erased):
         qtbot.keyClick(box, Qt.Key.Key_Escape)
     menu_of(qtbot, panel, "Recently deleted")["Empty…"].trigger()
-    box = panel.window().findChildren(QMessageBox, "eraseQuestion")[-1]
-    yes = next(b for b in box.buttons() if b.text() == "Delete permanently")
+    box = panel.window().findChildren(Question, "eraseQuestion")[-1]
+    yes = next(b for b in box.buttons() if b.text().strip() == "Delete permanently")
     with qtbot.waitSignal(panel.emptied):
         qtbot.mouseClick(yes, Qt.MouseButton.LeftButton)
 

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QAbstractButton,
     QLabel,
     QLineEdit,
-    QMessageBox,
     QStackedWidget,
     QWidget,
 )
@@ -28,8 +28,11 @@ from desktop_agent.core.sandbox import (
 )
 from desktop_agent.core.settings import CustomServer, ListedModel, Settings
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.settings.dialog import SettingsDialog
+from desktop_agent.gui.settings.index import setting_entries
+from desktop_agent.gui.settings.instructions_group import InstructionsBox
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, Switch
 from desktop_agent.gui.settings.rule_list import visible
 from desktop_agent.gui.settings.sandbox_page import SandboxPage
@@ -354,13 +357,13 @@ def test_what_is_kept_for_undo_is_listed_and_emptied_once_agreed(dialog, qtbot):
     assert any(one.startswith("/home/ada/shop, 12 MB · since ") for one in rows)
     assert "/x⟨U+202E⟩, 5 bytes" in rows
     dialog.undo.findChildren(QAbstractButton, "emptyUndo")[0].click()
-    box = dialog.undo.findChild(QMessageBox, "emptyUndoQuestion")
+    box = dialog.undo.findChild(Question, "emptyUndoQuestion")
     qtbot.keyClick(box, Qt.Key.Key_Escape)
     assert not emptied
     dialog.undo.findChildren(QAbstractButton, "emptyUndo")[0].click()
-    boxes = dialog.undo.findChildren(QMessageBox, "emptyUndoQuestion")
+    boxes = dialog.undo.findChildren(Question, "emptyUndoQuestion")
     box = next(one for one in boxes if one.isVisible())
-    next(one for one in box.buttons() if one.text() == "Empty").click()
+    next(one for one in box.buttons() if one.text().strip() == "Empty").click()
     assert emptied == ["/home/ada/shop"]
 
 
@@ -463,3 +466,47 @@ def test_caches_are_listed_by_their_folders_and_emptied_each_by_itself(dialog, q
     assert not buttons[1].isEnabled(), "it is being emptied"
     dialog.sandbox.set_contents(SandboxContents(caches=caches[:1]))
     assert len(dialog.sandbox.findChildren(QAbstractButton, "emptyCache")) == 1
+
+
+def test_the_palette_offers_each_setting_by_the_name_it_has_here(dialog):
+    """One that is missing there, or is called otherwise, is not found by typing."""
+    kinds = (ChoiceBox, NumberBox, Switch, InstructionsBox)
+    controls = [one for kind in kinds for one in dialog.findChildren(kind)]
+    # What belongs to a new rule is none; one whose card is hidden is offered by its page alone.
+    for_a_rule = ("hostScope", "refuseKind", "refuseScope")
+    found = {
+        one.objectName(): one.accessibleName()
+        for one in controls
+        if one.objectName() not in (*for_a_rule, "") and not is_hidden(one)
+    }
+    offered = {one.control: one for one in setting_entries()}
+    assert set(offered) == {*found, "defaultModel", "addSubagentModel"}
+    for name, spoken in found.items():
+        assert offered[name].title.rpartition(": ")[2] == spoken
+    for one in offered.values():
+        dialog.open_setting(one.page, one.control)
+        assert dialog.findChild(QWidget, one.control).isVisible(), one
+
+
+def is_hidden(control):
+    page = control
+    while page is not None and not isinstance(page, QStackedWidget):
+        if page.isHidden() and not isinstance(page.parentWidget(), QStackedWidget):
+            return True
+        page = page.parentWidget()
+    return False
+
+
+def test_a_screen_reader_hears_what_is_chosen_and_what_for(dialog):
+    for name in ("theme", "textScale", "defaultMode", "sendKey", "steerOnEnter"):
+        control = dialog.findChild(ChoiceBox, name)
+        heard = QAccessible.queryAccessibleInterface(control)
+        assert heard.role() == QAccessible.Role.ComboBox
+        assert heard.text(QAccessible.Text.Value) == control.currentText()
+        labels = [
+            label.text(QAccessible.Text.Name)
+            for label, relation in heard.relations()
+            if relation == QAccessible.RelationFlag.Label
+        ]
+        # On Linux the name of a box is its choice; what it is for is its label.
+        assert labels == [control.accessibleName()]

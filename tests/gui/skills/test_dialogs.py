@@ -9,14 +9,15 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QListView,
-    QMessageBox,
     QPlainTextEdit,
     QPushButton,
     QWidget,
 )
 
+from desktop_agent import paths
 from desktop_agent.core.skill_install import SkillUpdate
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
+from desktop_agent.gui.skills.icons import ICONS, skill_icon
 from desktop_agent.gui.skills.update_dialog import UpdateSheet, ask_before_removing, split_diff
 from tests.gui.skills.samples import SKILLS, fetched, found, skill
 
@@ -350,17 +351,40 @@ def test_removing_is_asked_first_and_enter_keeps_the_skill(qtbot, theme):
     for one in (skill("mine"), skill("here", "folder")):
         parent = QWidget()
         qtbot.addWidget(parent)
-        box = ask_before_removing(one, parent)
+        box = ask_before_removing(theme, one, parent)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-        assert isinstance(box, QMessageBox)
-        assert one.name in box.text()
-        assert ("others who work in it" in box.informativeText()) == (one.origin == "folder")
+        assert one.name in box.text
+        assert ("others who work in it" in box.detail) == (one.origin == "folder")
         box.open()
         with qtbot.assertNotEmitted(box.accepted):
-            qtbot.keyClick(box.defaultButton(), Qt.Key.Key_Return)
-        again = ask_before_removing(one, parent)
+            qtbot.waitFocus(box.cancel)
+            qtbot.keyClick(box.cancel, Qt.Key.Key_Return)
+        again = ask_before_removing(theme, one, parent)
         again.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
         again.open()
         with qtbot.waitSignal(again.accepted):
-            remove = next(b for b in again.findChildren(QPushButton) if b.text() == "Remove")
+            remove = next(
+                b for b in again.findChildren(QPushButton) if b.text().strip() == "Remove"
+            )
             qtbot.mouseClick(remove, Qt.MouseButton.LeftButton)
+
+
+def test_the_sheet_with_one_field_is_small_and_grows_for_what_was_found(qtbot, theme):
+    window = QWidget()
+    window.resize(1400, 900)
+    qtbot.addWidget(window)
+    sheet = AddSkillSheet(theme, window)
+    sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    sheet.open()
+    small = sheet.size()
+    assert small.height() < 360
+    sheet.show_fetched(fetched(found("pdf"), found("docs")))
+    qtbot.waitUntil(lambda: sheet.height() > small.height() and sheet.width() > small.width())
+
+
+def test_the_icons_of_the_skills_that_come_with_the_app_tell_them_apart():
+    names = ("code-review", "document", "pdf", "release-notes", "skill-creator", "spreadsheet")
+    icons = [skill_icon(skill(name)) for name in names]
+    assert len(set(icons)) == len(names)
+    folder = paths.resource("icons")
+    assert all((folder / f"{icon}.svg").is_file() for icon in (*ICONS, *icons))

@@ -24,6 +24,7 @@ from desktop_agent.core.events import (
     NoteDelivered,
     NoteQueued,
     NoteTaken,
+    QuestionAnswered,
     QuestionAsked,
     SessionOpened,
     ToolStarted,
@@ -565,6 +566,27 @@ def test_a_task_that_waits_for_the_user_says_so_and_for_what(panel) -> None:
     )
     follow(panel, ApprovalResolved(AGENT, RequestId("rq"), AllowOnce()))
     assert details(panel)[0] == ("running", "Writing")
+
+
+def test_the_graph_turns_no_spinner_for_a_task_that_waits_for_the_user(qtbot, theme) -> None:
+    side = SidePanel(theme)
+    qtbot.addWidget(side)
+    side.show()
+    child = AgentId("sa_1")
+    main = AgentInfo(AGENT, SESSION, "Main", status="running")
+    under = AgentInfo(child, SESSION, "tester", status="waiting_answer", parent_id=AGENT, task_id=2)
+    tasks = (
+        task(1, status="in_progress", owner="main"),
+        task(2, status="in_progress", owner="tester"),
+    )
+    info = SessionInfo(SESSION, AGENT, "t", Workspace("/w"), "m")
+    follow(side, SessionOpened(info, (main, under), (), 1, (ListChanged(AGENT, 1, tasks),)))
+    show_graph(side)
+    asked = Question(QuestionId("qu"), child, "c", "Which?", (), 1.0)
+    follow(side, QuestionAsked(child, asked))
+    assert {n: node.state for n, node in nodes(side.graph).items()} == {1: "running", 2: "asking"}
+    follow(side, QuestionAnswered(child, QuestionId("qu"), "This", "user"))
+    assert nodes(side.graph)[2].state == "running"
 
 
 def test_a_task_that_is_added_is_scrolled_to(panel, qtbot) -> None:

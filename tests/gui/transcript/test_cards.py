@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAccessible, QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -189,7 +189,21 @@ def test_space_unfolds_a_card(view, qtbot):
     qtbot.keyClick(card.header, Qt.Key.Key_Space)
     assert card.findChild(QPlainTextEdit) is not None
     qtbot.keyClick(card.header, Qt.Key.Key_Space)
-    assert not card.header.isChecked()
+    assert not card.header.is_open
+
+
+def test_a_screen_reader_hears_a_button_that_expands(view, qtbot):
+    """As a box to tick it would offer to switch the tool's call on and off."""
+    one = call(1)
+    open_page(view, opened(says(1, "", one), runs(one), gives(one)))
+    header = last_card(view).header
+    heard = QAccessible.queryAccessibleInterface(header)
+    assert heard.role() == QAccessible.Role.Button
+    assert not heard.state().checkable
+    assert heard.text(QAccessible.Text.Description) == "Collapsed"
+    header.setFocus()
+    qtbot.keyClick(header, Qt.Key.Key_Space)
+    assert heard.text(QAccessible.Text.Description) == "Expanded"
 
 
 def test_thoughts_are_folded_and_can_be_read(view, qtbot):

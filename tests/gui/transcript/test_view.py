@@ -249,7 +249,7 @@ def test_a_card_stays_unfolded_when_it_was_scrolled_away_and_back(view, qtbot):
     view.cards.cards[one.id].header.click()
     view.cards.drop(one.id)
     bar(view).setValue(1)
-    assert view.cards.cards[one.id].header.isChecked()
+    assert view.cards.cards[one.id].header.is_open
 
 
 def test_live_output_shows_while_the_command_runs(view, qtbot):

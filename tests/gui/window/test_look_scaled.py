@@ -102,8 +102,10 @@ def test_the_models_name_takes_the_room_that_is_left(qtbot, theme):
     assert "claude-sonnet-4-5" in composer.findChild(QWidget, "modelButton").text()
 
 
-@pytest.mark.parametrize("width", [568, 916, 1400])
-def test_the_message_box_stands_in_line_with_what_is_said(qtbot, theme, width):
+@pytest.mark.parametrize("percent", [100, 200])
+@pytest.mark.parametrize("width", [568, 916, 1400, 1900])
+def test_the_message_box_stands_in_line_with_what_is_said(qtbot, theme, scaled, width, percent):
+    scaled(percent)
     center = QWidget()
     column = QVBoxLayout(center)
     column.setContentsMargins(0, 0, 0, 0)
@@ -117,6 +119,16 @@ def test_the_message_box_stands_in_line_with_what_is_said(qtbot, theme, width):
     left, right = said.left() - box.left(), box.right() - said.right()
     assert abs(left - right) <= 2
     assert left >= -1
+
+
+def test_a_line_of_the_transcript_holds_as_many_words_in_large_text(qtbot, theme, scaled):
+    view = TranscriptView(theme)
+    _shown(qtbot, view, 1900, 600)
+    words = {}
+    for percent in (100, 200):
+        scaled(percent)
+        words[percent] = view.column().width() / theme.text_px("body")
+    assert words[200] == pytest.approx(words[100], rel=0.02)
 
 
 def test_with_large_text_the_card_that_holds_shows_its_buttons_though_others_wait(

@@ -377,31 +377,30 @@ def test_in_a_narrow_window_the_sidebar_is_a_drawer(quick, qtbot):
 
 def press_choice(choice):
     box = QApplication.activeModalWidget()
-    next(one for one in box.buttons() if one.property("choice") == choice).click()
+    next(one for one in box.buttons() if one.objectName() == choice).click()
 
 
 def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
     qtbot.waitState(bridge_of(window).received, lambda: bool(window.known.running()))
-    QTimer.singleShot(0, lambda: press_choice("cancel"))
+    QTimer.singleShot(0, lambda: press_choice("closeQuestionCancel"))
     assert not window.close()
     assert window.isVisible()
     assert window.known.running()
     with qtbot.waitSignal(window.closed):
-        QTimer.singleShot(0, lambda: press_choice("quit"))
+        QTimer.singleShot(0, lambda: press_choice("stopAndQuit"))
         window.close()
 
 
-def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot):
+def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot, theme):
     def choices(has_tray):
-        box = make_question(quick, 2, has_tray=has_tray)
-        assert box.escapeButton().property("choice") == "cancel"
-        return {button.property("choice") for button in box.buttons()}
+        box = make_question(theme, quick, 2, has_tray=has_tray)
+        return {button.objectName() for button in box.buttons()}
 
     ready(qtbot, quick)
-    assert choices(has_tray=True) == {"tray", "quit", "cancel"}
-    assert choices(has_tray=False) == {"quit", "cancel"}
+    assert choices(has_tray=True) == {"closeQuestionCancel", "stopAndQuit", "keepInTray"}
+    assert choices(has_tray=False) == {"closeQuestionCancel", "stopAndQuit"}
 
 
 def test_what_the_engine_can_not_do_is_said_in_a_bar(quick, qtbot):

@@ -20,8 +20,8 @@ class ActivityCard(HeaderCard):
         self.setObjectName("activityCard")
         self.header.setObjectName("activityHeader")
         self.header.is_leading = True
-        self.header.setChecked(row.is_open)
-        self.header.toggled.connect(self._on_toggled)
+        self.header.set_open(row.is_open)
+        self.header.unfolded.connect(self._on_toggled)
         self.set_row(row)
 
     @property
@@ -37,10 +37,9 @@ class ActivityCard(HeaderCard):
         header.meta = header.meta if self.is_live else ""
         # Opened from elsewhere, such as for a task's place.
         header.blockSignals(True)
-        header.setChecked(row.is_open)
+        header.set_open(row.is_open)
         header.blockSignals(False)
         self.set_name(f"{header.verb} {header.target}".strip())
-        header.setAccessibleDescription(self.tr("Press Space to show or hide the details"))
         header.update()
 
     def tick(self, now: float) -> None:

@@ -244,7 +244,15 @@ class AnswerLine(QLineEdit):
 
 
 class CardHeader(EnterPresses, QAbstractButton):
-    """One line: icon, verb, target, what came of it, a state, and a chevron if it unfolds."""
+    """One line: icon, verb, target, what came of it, a state, and a chevron if it unfolds.
+
+    A button, not a box to tick: whether it is open is its own, and is said as its description.
+
+    Signals:
+        unfolded(bool): it was opened or closed
+    """
+
+    unfolded = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, flat: bool = False) -> None:
         super().__init__(parent)
@@ -257,7 +265,8 @@ class CardHeader(EnterPresses, QAbstractButton):
         self.meta_token = "subtle"
         self.counts: tuple[int, int] | None = None
         self.state = ""
-        self.can_unfold = True
+        self._can_unfold = True
+        self._is_open = False
         # Room at the end, before the state, for a button that stands over it.
         self.reserved = 0
         # A sentence, not a path or a command.
@@ -265,10 +274,39 @@ class CardHeader(EnterPresses, QAbstractButton):
         # The chevron stands at the leading end, in place of an icon.
         self.is_leading = False
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self.setCheckable(True)
+        self._describe()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(line_height(theme) if flat else header_height(theme))
+
+    @property
+    def can_unfold(self) -> bool:
+        return self._can_unfold
+
+    @can_unfold.setter
+    def can_unfold(self, can_unfold: bool) -> None:
+        self._can_unfold = can_unfold
+        self._describe()
+
+    @property
+    def is_open(self) -> bool:
+        return self._is_open
+
+    def set_open(self, is_open: bool) -> None:
+        if is_open != self._is_open:
+            self._is_open = is_open
+            self._describe()
+            self.update()
+            self.unfolded.emit(is_open)
+
+    def nextCheckState(self) -> None:
+        """Open or close: Qt calls this for each click, also of a button that holds no tick."""
+        if self._can_unfold:
+            self.set_open(not self._is_open)
+
+    def _describe(self) -> None:
+        state = self.tr("Expanded") if self._is_open else self.tr("Collapsed")
+        self.setAccessibleDescription(state if self._can_unfold else "")
 
     def sizeHint(self) -> QSize:
         return QSize(200, self.height())
@@ -303,7 +341,7 @@ class CardHeader(EnterPresses, QAbstractButton):
         at += size + self._theme.space("s")
         weight = "regular" if self.is_leading else "medium"
         font = self._theme.font("ui", weight if self._flat else "semibold")
-        token = "muted" if self._flat and not (self.is_leading and self.isChecked()) else "fg"
+        token = "muted" if self._flat and not (self.is_leading and self._is_open) else "fg"
         return at + self._text(painter, self.verb, font, token, at, self.width() - at)
 
     def _paint_end(self, painter: QPainter) -> int:
@@ -323,7 +361,7 @@ class CardHeader(EnterPresses, QAbstractButton):
 
     @property
     def _chevron(self) -> str:
-        if self.isChecked():
+        if self._is_open:
             return "chevron-down"
         is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         return "chevron-left" if is_mirrored else "chevron-right"

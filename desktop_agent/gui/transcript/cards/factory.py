@@ -174,7 +174,6 @@ class LineCard(HeaderCard):
         header = self.header
         header.can_unfold = False
         header.setEnabled(False)
-        header.setCheckable(False)
         header.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         header.icon_name, header.verb, header.target = icon, text, more
         header.is_prose = bool(more)

@@ -42,7 +42,7 @@ class FoldCard(HeaderCard):
         self._details: OutputView | DiffView | None = None
         self._foot: QWidget | None = None
         self.body.addStretch(1)
-        self.header.toggled.connect(self._on_toggled)
+        self.header.unfolded.connect(self._on_toggled)
 
     def height_for(self, width: int) -> int:
         height = super().height_for(width)
@@ -109,7 +109,7 @@ class ThinkingCard(FoldCard):
         self.header.setObjectName("thinkingHeader")
         self.header.icon_name = "brain"
         self.set_item(item)
-        self.header.setChecked(host.unfolded.get(item.key, False))
+        self.header.set_open(host.unfolded.get(item.key, False))
 
     @property
     def is_live(self) -> bool:
@@ -157,7 +157,7 @@ class ReportCard(FoldCard):
         header.state = _ICONS.get(item.state, "ok")
         header.can_unfold = bool(item.text)
         self.set_name(agent_message_text(item))
-        header.setChecked(bool(item.text) and host.unfolded.get(item.key, False))
+        header.set_open(bool(item.text) and host.unfolded.get(item.key, False))
 
     @property
     def details_name(self) -> str:
@@ -192,7 +192,7 @@ class CompactionCard(FoldCard):
         header.icon_name = "history"
         header.verb, header.target = compaction_text(item)
         self.set_name(f"{header.verb}, {header.target}")
-        header.setChecked(host.unfolded.get(item.key, False))
+        header.set_open(host.unfolded.get(item.key, False))
 
     @property
     def details_name(self) -> str:

@@ -61,7 +61,7 @@ class ToolCard(FoldCard):
         # Made for a call that runs: most cards are of calls that are over.
         self._stop: StopButton | None = None
         self.set_item(item)
-        self.header.setChecked(is_unfolded(item, host.unfolded))
+        self.header.set_open(is_unfolded(item, host.unfolded))
 
     @property
     def is_live(self) -> bool:
@@ -138,10 +138,6 @@ class ToolCard(FoldCard):
         seconds = self._now - item.started_at
         has_time = item.started_at > 0 and seconds >= _ELAPSED_FROM_S
         self.header.meta = elapsed_text(seconds) if has_time else ""
-
-    def set_name(self, name: str) -> None:
-        super().set_name(name)
-        self.header.setAccessibleDescription(self.tr("Press Space to show or hide the details"))
 
     def _detail_text(self) -> str:
         item = self._item
