@@ -24,7 +24,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.network.questions import AskHost
-from desktop_agent.core.sandbox import Sandbox, SandboxInventory
+from desktop_agent.core.sandbox import Sandbox, SandboxInstaller, SandboxInventory
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import OwnPlaces
@@ -206,6 +206,7 @@ def _environment(
         describe_model=lambda name: model.call("model_info", model=name),
         sandbox=_sandbox(data_dir, network) if network is not None else None,
         inventory=_inventory(data_dir),
+        installer=_installer(),
         is_machine_sandbox=network is None,
         rules=more.rules,
         history=ProcessHistory(_beside(store_path, UNDO_FOLDER)),
@@ -231,6 +232,12 @@ def _inventory(data_dir: Path) -> SandboxInventory:
     from desktop_agent.adapters.sandbox.sandbox import caches_in
 
     return Inventory(caches_in(data_dir))
+
+
+def _installer() -> SandboxInstaller:
+    from desktop_agent.adapters.sandbox.packages import PackageInstaller
+
+    return PackageInstaller()
 
 
 def _sandbox(data_dir: Path, network: GuardedNetwork) -> Sandbox:

@@ -40,6 +40,7 @@ from tests.gallery_sandbox import show_sandbox
 from tests.gallery_servers import show_servers
 from tests.gallery_sessions import show_sessions
 from tests.gallery_skills import show_skills
+from tests.gallery_usage import show_usage
 from tests.helpers.windows import bridge_of, part, side_panel
 
 _HIGH = 900
@@ -283,6 +284,10 @@ async def _servers(gallery: Gallery) -> None:
     await show_servers(gallery, story.empty())
 
 
+async def _usage(gallery: Gallery) -> None:
+    await show_usage(gallery, story.empty())
+
+
 PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
@@ -292,6 +297,7 @@ PARTS: dict[str, Callable] = {
     "many": _many,
     "skills": _skills,
     "servers": _servers,
+    "usage": _usage,
     "sandbox": show_sandbox,
     "changes": _changes,
     "context": show_context,

@@ -29,6 +29,7 @@ from desktop_agent.core.messages import (
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.facts import FailedInside
 from desktop_agent.core.sandbox import PrivateCache, Probe, SandboxContents, SandboxState
+from desktop_agent.gui.composer.sandbox_fix import SandboxFixPopover
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from tests import gallery_story as story
@@ -54,7 +55,17 @@ HOLDS = SandboxState(
     holds=True, reason="", probes=tuple(Probe(words, True, words) for words in _PROBES)
 )
 MISSING = SandboxState(
-    reason="bubblewrap is not installed.", fix="install", remedy="Run: sudo apt install bubblewrap"
+    reason="bubblewrap is not installed.",
+    fix="install",
+    remedy="Run: sudo apt install bubblewrap",
+    command=(
+        "/usr/bin/pkexec",
+        "--disable-internal-agent",
+        "/usr/bin/apt-get",
+        "install",
+        "-y",
+        "bubblewrap",
+    ),
 )
 HOSTS = (
     Rule(
@@ -158,7 +169,19 @@ async def _bar(gallery: Gallery) -> None:
         button.click()
         await gallery.take(f"72-bar-{name}")
         part(gallery.window, "sandboxPopover").close()
+    await _fix(gallery)
     gallery.hear(SandboxChanged(HOLDS))
+
+
+async def _fix(gallery: Gallery) -> None:
+    asked = SandboxFixPopover(gallery.theme, MISSING.command, gallery.window)
+    asked.open_at(part(gallery.window, "sandboxButton"))
+    await gallery.take("72b-bar-fix")
+    part(asked, "installSandbox").click()
+    await gallery.take("72c-bar-fix-busy")
+    asked.show_result("Nothing was installed: the password was not given.")
+    await gallery.take("72d-bar-fix-failed")
+    asked.close()
 
 
 async def _machine(gallery: Gallery) -> None:

@@ -36,6 +36,8 @@ _TRACKER = McpServer(
     {"TRACKER_URL": "${TRACKER_URL}", "TRACKER_TOKEN": "${keyring:TRACKER_TOKEN}"},
     tools_off=("close_issue", "run_query"),
 )
+_SIGN_IN = "Its tools are there once you have signed in."
+_PRIVATE = McpServer("issues", url="https://issues.example/mcp")
 _PROMPTS = (
     McpPrompt(
         "triage",
@@ -64,6 +66,7 @@ def states() -> tuple[McpState, ...]:
         McpState(browser, "failed", why),
         McpState(docs, "waiting", "It waits until you trust this folder."),
         McpState(McpServer("files", "uvx", ("mcp-files",), is_on=False), "off"),
+        McpState(_PRIVATE, "sign_in", _SIGN_IN),
         McpState(
             McpServer("postgres", "uvx", ("mcp-postgres",)),
             "running",
@@ -140,6 +143,27 @@ async def _show_forms(gallery: Any) -> None:
         card.deleteLater()
 
 
+async def _show_sign_in(gallery: Any) -> None:
+    """Take a server that wants a sign-in: before, meanwhile and after."""
+    flow = gallery.window.servers
+    address = "https://login.example/authorize?response_type=code&client_id=4f1c&scope=issues"
+    moments = (
+        (
+            "87-sign-in",
+            McpState(_PRIVATE, "sign_in", _SIGN_IN),
+        ),
+        ("88-signing-in", McpState(_PRIVATE, "starting", sign_in_url=f"{address}&state=9f2c51b7")),
+        (
+            "89-signed-in",
+            McpState(_PRIVATE, "running", "", _TOOLS[:3], time.time() - 60, is_signed_in=True),
+        ),
+    )
+    for name, state in moments:
+        bridge_of(gallery.window).received.emit((McpChanged(flow.root, (state,)),))
+        flow.open("issues")
+        await gallery.take(name)
+
+
 async def show_servers(gallery: Any, opened: Any) -> None:
     """Take the page in each state, and the sheets."""
     gallery.show(opened)
@@ -152,11 +176,12 @@ async def show_servers(gallery: Any, opened: Any) -> None:
     await gallery.take("75-servers")
     flow.open("docs-search")
     await gallery.take("76-server-waits")
+    await _show_sign_in(gallery)
     bridge_of(gallery.window).received.emit((McpChanged(flow.root, ()),))
     await gallery.take("77-no-servers")
     sheet = ServerSheet(gallery.theme, gallery.window, server=_TRACKER)
     sheet.open()
-    sheet.show_tested(states()[4])
+    sheet.show_tested(states()[5])
     await gallery.take("78-server-sheet", sheet)
     sheet.reject()
     imported = ImportSheet(gallery.theme, gallery.window)

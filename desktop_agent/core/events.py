@@ -88,13 +88,14 @@ class StepStarted(Value, frozen=True):
 class StepEnded(Value, frozen=True):
     """The model has answered; the tool calls of the step follow.
 
-    `context_tokens` is what the request took, if known.
+    `context_tokens` is what the request took, if known. `model` is empty in older sessions.
     """
 
     agent_id: AgentId
     step: int
     usage: Usage = Usage()
     context_tokens: int | None = None
+    model: str = ""
 
 
 class RetryScheduled(Value, frozen=True):
@@ -259,11 +260,12 @@ class BudgetReached(Value, frozen=True):
 
 class SideCallEnded(Value, frozen=True):
     """What a request of the agent's used that is no step: asked aside, over a copy of its history,
-    or an answer that was empty, stopped or broke off (then estimated).
+    or an answer that was empty, stopped or broke off (then estimated). `model` as in StepEnded.
     """
 
     agent_id: AgentId
     usage: Usage
+    model: str = ""
 
 
 class ContextCompacted(Value, frozen=True):

@@ -17,10 +17,12 @@ from desktop_agent.core.messages import ImagePart, Value
 McpOrigin = Literal["mine", "folder", "run"]
 # `reads` is only what the server says; one that says nothing is `unknown`, and may do anything.
 McpMark = Literal["reads", "changes", "unknown"]
-# `idle` is on and starts with the next message.
-McpPhase = Literal["off", "idle", "waiting", "starting", "running", "failed"]
+# `idle` is on and starts with the next message; `sign_in` waits until the user signs in.
+McpPhase = Literal["off", "idle", "waiting", "starting", "running", "failed", "sign_in"]
 
 LONGEST_NAME = 64
+# Where secrets are, those of sign-ins begin so; they are shown with their server.
+SIGN_INS = "mcp-sign-in."
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -53,6 +55,37 @@ class McpServer(Value, frozen=True):
     def is_local(self) -> bool:
         """Whether it is a command that is started here."""
         return bool(self.command)
+
+
+class McpGrant(Value, frozen=True):
+    """What a sign-in to the server at `url` gave: a secret, as a whole.
+
+    `expires_at` is in seconds since 1970, 0.0 when unknown. `issuer` is the authorization server,
+    `resource` what it calls the server. `wanted_scope` is asked for at the next sign-in, because
+    the server wants more than `scope`.
+    """
+
+    url: str
+    access_token: str = ""
+    refresh_token: str = ""
+    scope: str = ""
+    expires_at: float = 0.0
+    client_id: str = ""
+    client_secret: str = ""
+    auth_method: str = ""
+    issuer: str = ""
+    authorization_endpoint: str = ""
+    token_endpoint: str = ""
+    resource: str = ""
+    wanted_scope: str = ""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must appear nowhere."""
+        return tuple(filter(None, (self.access_token, self.refresh_token, self.client_secret)))
+
+    def __repr__(self) -> str:
+        return f"McpGrant({self.url!r})"
 
 
 class McpTool(Value, frozen=True):
@@ -106,6 +139,7 @@ class McpState(Value, frozen=True):
     `needs_consent`: no sandbox holds, and the user has not said that it may run without one.
     `is_contained` tells that its command runs in the sandbox. `since` is when it began to run.
     `changed` are the tools that are described otherwise than when they were last allowed.
+    `sign_in_url` is what the user is to open in a browser to sign in, while that is waited for.
     """
 
     server: McpServer
@@ -118,6 +152,8 @@ class McpState(Value, frozen=True):
     changed: tuple[str, ...] = ()
     prompts: tuple[McpPrompt, ...] = ()
     resources: tuple[McpResource, ...] = ()
+    sign_in_url: str = ""
+    is_signed_in: bool = False
 
 
 class McpAnswer(Value, frozen=True):

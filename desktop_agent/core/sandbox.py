@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from desktop_agent.core.approvals import Rule
@@ -25,7 +25,7 @@ class SandboxState(Value, frozen=True):
     """Whether commands are contained here.
 
     `reason` says in one sentence why not, `fix` what kind of remedy there is and `remedy` its
-    words.
+    words. `command` is a remedy that the app can start, once the person has agreed to it.
     """
 
     holds: bool = False
@@ -33,6 +33,7 @@ class SandboxState(Value, frozen=True):
     fix: Fix = ""
     remedy: str = ""
     probes: tuple[Probe, ...] = ()
+    command: tuple[str, ...] = ()
 
 
 class SandboxOptions(Value, frozen=True):
@@ -169,6 +170,14 @@ class Sandbox(Protocol):
 
     async def forget(self, session_id: SessionId) -> None:
         """End what a session's commands share: its network, its temporary folder."""
+        ...
+
+
+class SandboxInstaller(Protocol):
+    """Installs what the sandbox needs, as the person has agreed to; never for an agent."""
+
+    async def install(self, command: Sequence[str]) -> str:
+        """Run the command to its end; return why it failed, or nothing."""
         ...
 
 

@@ -32,6 +32,46 @@ class Usage(Value, frozen=True):
         )
 
 
+class UsageLine(Value, frozen=True):
+    """What some requests used together: of a day, a model or a session.
+
+    `key` is a day such as `2026-11-23` or a month such as `2026-11`, the name of a model (empty
+    where it is not known) or the id of a session (empty for those that were erased). Of
+    `unpriced` requests the cost is not known, of `uncounted` ones the tokens: they are not in the
+    sums. `stands_for` is above 1 where lines that used the least were put together, without a key.
+    """
+
+    key: str = ""
+    title: str = ""
+    requests: int = 0
+    uncounted: int = 0
+    unpriced: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float = 0.0
+    stands_for: int = 1
+
+    @property
+    def tokens(self) -> int:
+        """All that is known of."""
+        return self.input_tokens + self.output_tokens
+
+
+class UsageReport(Value, frozen=True):
+    """What was used from the day `since` on (empty: ever), by the calendar of this computer.
+
+    `days` are in order, months if all is asked for; those without a request are left out. `models`
+    and `sessions` begin with what cost the most.
+    """
+
+    since: str = ""
+    total: UsageLine = UsageLine()
+    days: tuple[UsageLine, ...] = ()
+    models: tuple[UsageLine, ...] = ()
+    sessions: tuple[UsageLine, ...] = ()
+
+
 class Calibration(Value, frozen=True):
     """What the counts of a model's provider taught about estimates of its tokens.
 

@@ -101,7 +101,7 @@ class Engine(
             confinement=held,
             kept=self._kept,
         )
-        self._hosts = self._dispatch.hosts
+        self._hosts, self._installer = self._dispatch.hosts, around.installer
         self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits

@@ -203,7 +203,7 @@ class Text:
             name, problem = state.server.name, state.problem
             is_news = self._servers.get(name) != problem
             self._servers[name] = problem
-            if problem and is_news and state.phase in ("failed", "waiting"):
+            if problem and is_news and state.phase in ("failed", "waiting", "sign_in"):
                 self._line(self._errors, f"MCP server {name}: {problem}")
 
     def _on_trust(self, trust: FolderTrust) -> None:

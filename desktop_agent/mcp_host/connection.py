@@ -38,9 +38,13 @@ from desktop_agent.mcp_host.bounds import (
 )
 from desktop_agent.mcp_host.command_stream import Babble, CommandStream
 from desktop_agent.mcp_host.offers import list_more, list_tools
+from desktop_agent.mcp_host.redirect_page import redirect_page
+from desktop_agent.mcp_host.sign_in import SignIn
 
 # A first start may have to fetch a package.
 _START_S = 300.0
+# The user may have to find a password.
+_SIGN_IN_S = 900.0
 _GONE = "The server is not connected."
 _CHANGES = (
     mcp_types.ToolListChangedNotification,
@@ -63,6 +67,7 @@ class Connection:
         self._changed = asyncio.Event()
         self._running: asyncio.Task[Any] | None = None
         self._failure = ""
+        self._needs_sign_in = False
 
     def take(self, data: bytes) -> None:
         """Hand on what the server's command wrote."""
@@ -90,7 +95,7 @@ class Connection:
         finally:
             self._client = None
         if self._failure:
-            self._send(ServerFailed(self._opened.id, self._failure))
+            self._send(ServerFailed(self._opened.id, self._failure, self._needs_sign_in))
 
     async def _speak(self) -> None:
         client = Client(
@@ -101,7 +106,7 @@ class Connection:
             cache=None,
         )
         async with AsyncExitStack() as stack:
-            async with asyncio.timeout(_START_S):
+            async with asyncio.timeout(_SIGN_IN_S if self._opened.signs_in else _START_S):
                 await stack.enter_async_context(client)
                 offer = await list_tools(client)
             self._client = client
@@ -139,17 +144,17 @@ class Connection:
             self._send(answer)
         except asyncio.CancelledError:
             raise
-        except MCPError as error:
-            self._send(CallFailed(called.id, failure_text(error)))
-            if self._is_lost(error):
-                self._fail(failure_text(error))
         except Exception as error:  # noqa: BLE001 - the agent reads of it, whatever it is
-            self._send(CallFailed(called.id, failure_text(error)))
-            if _is_of_network(error):
-                self._fail(failure_text(error))
+            # Of a server that wants a sign-in only a closed connection is heard here.
+            why = self._failure if self._needs_sign_in else failure_text(error)
+            self._send(CallFailed(called.id, why))
+            if self._is_lost(error):
+                self._fail(why)
 
-    def _is_lost(self, error: MCPError) -> bool:
-        """Whether an HTTP server that was started anew does not know of us."""
+    def _is_lost(self, error: Exception) -> bool:
+        """Whether an HTTP server is gone, or was started anew and does not know of us."""
+        if not isinstance(error, MCPError):
+            return _is_of_network(error)
         is_closed = error.code == mcp_types.CONNECTION_CLOSED
         is_unknown = "terminated" in error.message.lower()
         return bool(self._opened.url) and (is_closed or is_unknown)
@@ -166,9 +171,28 @@ class Connection:
         opened = self._opened
         if not opened.url:
             return self._stream.opened()
-        if opened.is_sse:
-            return sse_client(opened.url, headers=opened.headers)
-        return _http(opened.url, opened.headers)
+        return self._http()
+
+    @asynccontextmanager
+    async def _http(self) -> AsyncGenerator[TransportStreams]:
+        opened = self._opened
+        async with AsyncExitStack() as stack:
+            page = await stack.enter_async_context(redirect_page()) if opened.signs_in else None
+            # Who configured an authorization of their own is never asked to sign in.
+            has_own = any(name.lower() == "authorization" for name in opened.headers)
+            auth = None if has_own else SignIn(opened, page, self._send, self._refuse)
+            if opened.is_sse:
+                transport = sse_client(opened.url, headers=opened.headers, auth=auth)
+            else:
+                client = create_mcp_http_client(headers=opened.headers, auth=auth)
+                await stack.enter_async_context(client)
+                transport = streamable_http_client(opened.url, http_client=client)
+            yield await stack.enter_async_context(transport)
+
+    def _refuse(self, why: str) -> None:
+        """Tell that the user has to sign in: whoever sent something may never hear of it."""
+        self._needs_sign_in = True
+        self._fail(why)
 
 
 async def _answered(client: Client, called: Request) -> CallAnswered:
@@ -179,15 +203,6 @@ async def _answered(client: Client, called: Request) -> CallAnswered:
             return prompt_answer(id_, await client.get_prompt(prompt, given))
         case ResourceAsked(id_, _, uri):
             return resource_answer(id_, await client.read_resource(uri))
-
-
-@asynccontextmanager
-async def _http(url: str, headers: dict[str, str]) -> AsyncGenerator[TransportStreams]:
-    async with (
-        create_mcp_http_client(headers=headers) as client,
-        streamable_http_client(url, http_client=client) as streams,
-    ):
-        yield streams
 
 
 def _is_of_network(error: Exception) -> bool:

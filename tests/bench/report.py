@@ -36,6 +36,7 @@ MARKS: dict[str, Mark] = {
     "sandbox_added_p50": Mark("ms", 12, 15, 9),
     "sandbox_added_p95": Mark("ms", 20, 30, 15),
     "sandbox_ratio_p50": Mark("ratio", None, None),
+    "sandbox_start_large": Mark("ratio", 1.5, 3),
     "sandbox_ten_gap_p99": Mark("ms", 20, 25),
     "sandbox_ten_gap_max": Mark("ms", None, None),
     "sandbox_ten_seconds": Mark("s", None, None),

@@ -4,6 +4,9 @@ Between them runs bubblewrap with nothing to protect: what of it is the system's
 shell does nothing, so what is measured is the way there and back: finding what must be
 protected, starting, ending, looking at what was left.
 
+Then what the start alone takes of the processor in a process as large as the app with long
+sessions, against what it takes in this one: a start that copies page tables shows.
+
 Then ten agents run a test suite each at once, with the sandbox and without: how late the event
 loop comes that they share. What it is late without the sandbox is the floor.
 """
@@ -29,11 +32,14 @@ from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.workspace.containment import make_workspace
 from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.tools.shell.jobs import new_jobs
+from desktop_agent.tools.shell.output import Output
+from desktop_agent.tools.shell.running import Launch, RunningCommand
 from desktop_agent.tools.shell.shell import shell
 from tests.bench.report import report
 
 COMMANDS = 200
 FILES = 1000
+STARTS, LARGE_MB = 50, 400
 AGENTS, SUITES, TICK_S = 10, 4, 0.005
 _SUITE = """
 import hashlib, unittest
@@ -80,8 +86,27 @@ async def measure(folder: Path) -> None:
     report("sandbox_added_p50", (_at(inside, 50) - _at(bare, 50)) * 1000)
     report("sandbox_added_p95", (_at(inside, 95) - _at(bare, 95)) * 1000)
     report("sandbox_ratio_p50", _at(inside, 50) / _at(bare, 50))
+    small = await _start_cpu(sandbox, boundary, work)
+    ballast = bytearray(os.urandom(1 << 20)) * LARGE_MB
+    report("sandbox_start_large", await _start_cpu(sandbox, boundary, work) / small)
+    del ballast
     await _measure_ten(sandbox, work)
     await sandbox.forget(boundary.session_id)
+
+
+async def _start_cpu(sandbox: BubblewrapSandbox, boundary: Boundary, work: Path) -> float:
+    """Return the seconds of this thread's processor time that a start takes, as commands start."""
+    outputs = OutputFiles(work.parent / "outputs").of(boundary.session_id)
+    taken: list[float] = []
+    for number in range(STARTS):
+        enclosure = await sandbox.enclose(boundary, str(work), os.environ)
+        launch = Launch("true", str(work), os.environ, f"start-{number}", enclosure=enclosure)
+        began = time.thread_time()
+        command = RunningCommand(launch, Output(outputs), lambda _: None)
+        taken.append(time.thread_time() - began)
+        assert await command.wait() == 0
+        await command.settle()
+    return statistics.median(taken)
 
 
 async def _measure_ten(sandbox: BubblewrapSandbox, work: Path) -> None:

@@ -255,7 +255,6 @@ def stop_all(me: Person, team: Team, folder: Path) -> None:
     me.push("Go to Main")
     me.sees("Stop Main + 1")
     me.push("Stop Main + 1")
-    me.push("3 finished, hidden")
     me.sees("anna, stopped")
     assert not is_alive(pid)
     assert len(team.requests["anna"]) == 2

@@ -16,8 +16,8 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -131,7 +131,7 @@ class Trial:
         )
         killer = threading.Thread(target=self._kill_later, args=(process, is_run))
         killer.start()
-        with process:
+        with process, self._ending(process):
             assert process.stdout is not None
             printed = process.stdout.read()
         killer.join()
@@ -153,6 +153,15 @@ class Trial:
         pause.wait(self._chance.random() * 0.12)
         if process.poll() is None:
             self._kill(process)
+
+    @contextmanager
+    def _ending(self, process: subprocess.Popen[bytes]) -> Generator[None]:
+        """Kill it when the series is ended: it would not let go of the folder."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._kill(process)
+            raise
 
     def _kill(self, process: subprocess.Popen[bytes]) -> None:
         """Kill the app, and every other time what it has started as well."""
@@ -295,7 +304,7 @@ class WindowTrial(Trial):
 
     def _until(self, process: subprocess.Popen[bytes], **steps: Callable[[], None]) -> None:
         """Wait for the end of a process; do for each line that it prints what is to be done."""
-        with process:
+        with process, self._ending(process):
             assert process.stdout is not None
             for line in process.stdout:
                 steps[line.decode().strip()]()

@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -242,11 +243,12 @@ def test_what_a_message_deletes_first_is_known_to_come_back(
 def test_only_the_first_command_waits_for_what_is_still_to_be_read(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(20):
+    for number in range(200):
         (place.root / f"{number}.txt").write_text(str(number))
+        os.utime(place.root / f"{number}.txt", (1e9, 1e9))  # not looked at again as just written
     clock = Clock(monkeypatch)
     place.capture.watch(S, str(place.root))
-    clock.step_s = 0.5  # as if each file took so long
+    clock.step_s = 0.05  # as if each file took so long
     begun_at = clock.now
     place.begin("first", asked_at=begun_at - 2.0)
     assert 5.0 <= clock.now - begun_at + 2.0 <= 6.5, "it waits from when it was asked"
@@ -257,18 +259,20 @@ def test_only_the_first_command_waits_for_what_is_still_to_be_read(
     clock.step_s = 0.0
     while place.capture.has_work:
         place.capture.read_on()
-    assert place.history.index(os.fsencode(place.root))[b"19.txt"].is_held
+    assert place.history.index(os.fsencode(place.root))[b"199.txt"].is_held
 
 
 class Clock:
-    """Goes on by `step_s` whenever somebody looks at it."""
+    """Goes on by `step_s` whenever the test's thread looks at it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.step_s = 1000.0, 0.0
+        self._thread = threading.get_ident()
         monkeypatch.setattr(time, "monotonic", self.tick)
 
     def tick(self) -> float:
-        self.now += self.step_s
+        if threading.get_ident() == self._thread:
+            self.now += self.step_s
         return self.now
 
 

@@ -34,7 +34,7 @@ from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
 from desktop_agent.core.sessions import BranchPoint, SearchFound, SessionInfo
 from desktop_agent.core.tasks import TaskState
-from desktop_agent.core.usage import Usage
+from desktop_agent.core.usage import Usage, UsageReport
 from desktop_agent.engine.base.ports import AgentRecord
 
 
@@ -249,6 +249,9 @@ class MemoryStore:
     def search(self, text: str, limit: int, hidden: Collection[SessionId] = ()) -> SearchFound:
         found = (i.id for i in self.infos.values() if text in i.title and i.id not in hidden)
         return SearchFound(tuple(found)[:limit])
+
+    def usage(self, since: str) -> UsageReport:
+        raise NotImplementedError("what was used is tested with the real store")
 
     def index_more(self) -> bool:
         return False

@@ -50,7 +50,9 @@ READING = frozenset({
 # Modules that import one, and why nothing of them is measured here.
 ELSEWHERE: dict[str, str] = {
     "adapters.sandbox.set_aside": "fixed names, without a star, against the last two of a path",
+    "gui.composer.sandbox_fix": "joins the words of a command of the app's own, and reads none",
     "gui.mcp.text": "a command as the user types it",
+    "gui.usage.text": "writes a few hundred short lines, and reads none",
     "gui.window.desktop_notices": "escapes a text of a few hundred characters, and reads none",
     "self_check.parts": "reads only what it wrote itself",
     "tools.files.documents": "libraries; a zip of modest size, a text that is cut, on a thread",

@@ -15,6 +15,7 @@ import msgspec
 from desktop_agent.adapters.files.private_file import damaged_name, write_private
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.keys.known_keys import KEYS
+from desktop_agent.core.mcp import SIGN_INS
 from desktop_agent.core.models import KeyInfo
 from desktop_agent.core.providers import PROVIDERS, find_provider, key_owner
 
@@ -68,11 +69,14 @@ class Secrets:
         return key
 
     def keys(self) -> tuple[KeyInfo, ...]:
-        """Return whose keys are known and where each was found, without asking the keyring."""
+        """Return whose keys are known and where each was found, without asking the keyring.
+
+        Those to sign in to MCP servers are left out.
+        """
         with self._guard:
             owners = dict.fromkeys(each.name for each in PROVIDERS)
             owners.update(dict.fromkeys([*self._names.keyring, *self._session, *self._file]))
-            found = (self._where(owner) for owner in owners)
+            found = (self._where(owner) for owner in owners if not owner.startswith(SIGN_INS))
             return tuple(info for info in found if info is not None)
 
     def set_key(self, provider: str, key: str, where: KeyPlace) -> KeyPlace:

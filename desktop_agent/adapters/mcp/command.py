@@ -13,6 +13,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from typing import IO
 
 from desktop_agent.core.mcp import McpError
@@ -99,9 +100,15 @@ class ServerCommand:
             contextlib.suppress(OSError, ValueError, RuntimeError),
         ):
             while chunk := os.read(output.fileno(), _CHUNK):
-                asyncio.run_coroutine_threadsafe(_done(self._wrote(chunk)), self._loop).result()
+                self._hand_over(chunk).result()
         with contextlib.suppress(RuntimeError):
-            asyncio.run_coroutine_threadsafe(_done(self._wrote(b"")), self._loop)
+            self._hand_over(b"")
+
+    def _hand_over(self, data: bytes) -> Future[None]:
+        """Have the loop take it; raises RuntimeError when that is closed."""
+        taken: Future[None] = Future()
+        self._loop.call_soon_threadsafe(self._take, data, taken)
+        return taken
 
     def _read_log(self) -> None:
         held = b""
@@ -130,13 +137,21 @@ class ServerCommand:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._on_exit, code)
 
+    def _take(self, data: bytes, taken: Future[None]) -> None:
+        # Made here: a coroutine that a closing loop never runs would be complained of.
+        self._taking = asyncio.ensure_future(self._wrote(data))
+        self._taking.add_done_callback(lambda done: _settle(taken, done))
+
     def _on_exit(self, code: int) -> None:
         self._exited.set()
         self._ended(code)
 
 
-async def _done(work: Awaitable[None]) -> None:
-    await work
+def _settle(taken: Future[None], done: asyncio.Future[None]) -> None:
+    if done.cancelled() or done.exception() is not None:
+        taken.set_exception(RuntimeError("what the server wrote was not taken"))
+    else:
+        taken.set_result(None)
 
 
 def _stream(stream: IO[bytes] | None) -> IO[bytes]:

@@ -23,7 +23,9 @@ from desktop_agent.core.pipes.mcp_pipe import (
     FormAsked,
     FormWithdrawn,
     FromMcpHost,
+    GrantKept,
     HostWrote,
+    OfServer,
     PromptAsked,
     Request,
     ResourceAsked,
@@ -32,6 +34,7 @@ from desktop_agent.core.pipes.mcp_pipe import (
     ServerListed,
     ServerOpened,
     ServerWrote,
+    SignInAsked,
     ToMcpHost,
     ToolCalled,
     mcp_frame,
@@ -137,8 +140,8 @@ class _Pipe:
             case FormAsked() | FormWithdrawn():
                 for server in self.servers.values():
                     server.take_form(value)
-            case HostWrote(id_) | ServerListed(id_) | ServerFailed(id_):
-                if server := self.servers.get(id_):
+            case _:
+                if server := self.servers.get(value.id):
                     server.take(value)
 
 
@@ -165,7 +168,7 @@ class Connection:
         self._call_ids = call_ids
         self._command: ServerCommand | None = None
         self._failure = ""
-        self._is_over = self._has_closed = False
+        self._is_over = self._has_closed = self._needs_sign_in = False
         self._calls: dict[int, asyncio.Future[McpAnswer]] = {}
         self._forms = AskedForms(id_, pipe.send)
         pipe.servers[id_] = self
@@ -186,7 +189,8 @@ class Connection:
             except McpError:
                 self._forget()
                 raise
-        self._pipe.send(ServerOpened(self._id, server.url, server.headers, server.is_sse))
+        address = (server.url, server.headers, server.is_sse)
+        self._pipe.send(ServerOpened(self._id, *address, launch.grant, launch.signs_in))
 
     @property
     def pid(self) -> int | None:
@@ -254,14 +258,21 @@ class Connection:
         """Ask the user, or not any more, if it is about one of these calls."""
         self._forms.take(value)
 
-    def take(self, value: HostWrote | ServerListed | ServerFailed) -> None:
+    def take(self, value: OfServer) -> None:
         """Take what is told of the server."""
         match value:
             case HostWrote(data=data) if self._command is not None:
                 self._command.write(data)
             case ServerListed(offer=offer) if not self._is_over:
                 self._listener.listed(offer)
-            case ServerFailed(message=message):
+            case SignInAsked(url=url) if not self._is_over:
+                self._listener.asked(url)
+            case GrantKept(grant=grant):
+                for secret in grant.secrets:
+                    KEYS.remember(secret)
+                self._listener.kept(grant)
+            case ServerFailed(message=message, needs_sign_in=needs_sign_in):
+                self._needs_sign_in = needs_sign_in
                 # Of a command that has ended the exit code says more.
                 self._failure = self._failure or KEYS.hide(message)
                 self._settle()
@@ -301,7 +312,7 @@ class Connection:
         self._is_over = True
         self._refuse_calls(f"The server failed. {self._failure}")
         self._forget()
-        self._listener.ended(self._failure)
+        self._listener.ended(self._failure, self._needs_sign_in)
 
     def _refuse_calls(self, why: str) -> None:
         for waiting in self._calls.values():

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import msgspec
 
 from desktop_agent.adapters.files.private_file import damaged_name, write_private
 from desktop_agent.adapters.mcp import other_apps
 from desktop_agent.adapters.mcp.formats import entry_of, read_config, without_comments
-from desktop_agent.core.commands import KeyPlace
+from desktop_agent.adapters.mcp.grants import Grants
+from desktop_agent.adapters.mcp.secret_store import SecretStore
 from desktop_agent.core.keys.redaction import is_secret_name
 from desktop_agent.core.mcp import McpError, McpServer
 
@@ -27,22 +29,6 @@ _KEY = "mcpServers"
 _KEPT = "keyring:"
 _VARIABLE = re.compile(r"\$\{([^{}$]{1,200})\}")
 _HEADERS = frozenset({"authorization", "cookie", "x-api-key"})
-
-
-class SecretStore(Protocol):
-    """Where the secrets of servers are."""
-
-    def key_for(self, model_or_provider: str) -> str | None:
-        """Return a secret by its owner."""
-        ...
-
-    def set_key(self, provider: str, key: str, where: KeyPlace) -> KeyPlace:
-        """Keep a secret. Raises ValueError for what can't be one, OSError."""
-        ...
-
-    def delete_key(self, provider: str) -> None:
-        """Forget a secret."""
-        ...
 
 
 class _Tools(msgspec.Struct, frozen=True):
@@ -67,6 +53,7 @@ class McpFile:
         self._path = directory / MCP_FILE
         self._tools_path = directory / _TOOLS_FILE
         self._secrets = secrets
+        self.grants = Grants(secrets)
         self._more = more
         self._environment = os.environ if environment is None else environment
         self._switched: dict[str, McpServer] = {}
@@ -105,6 +92,9 @@ class McpFile:
             rest = {key: value for key, value in old.items() if key not in _OURS}
             servers[kept.name] = {**rest, **entry_of(kept)}
 
+        for before in self._own():
+            if before.name in (replaces, kept.name) and before.url != kept.url:
+                self._sign_out(before)
         self._change(changed)
         return kept
 
@@ -112,6 +102,7 @@ class McpFile:
         """Forget a server and its secrets."""
         for server in self._own():
             if server.name == name:
+                self._sign_out(server)
                 for value in (*server.env.values(), *server.headers.values()):
                     for found in _VARIABLE.findall(value):
                         if found.startswith(_KEPT):
@@ -168,6 +159,12 @@ class McpFile:
         except McpError as error:
             _log.warning("mcp.json was not read: %s", error)
             return ()
+
+    def _sign_out(self, server: McpServer) -> None:
+        """Forget what a sign-in to its address gave."""
+        with contextlib.suppress(McpError):  # of a variable that is missing now
+            if server.url:
+                self.grants.forget(self.resolved(server, "").url)
 
     def _as_switched(self, server: McpServer) -> McpServer:
         known = self._switched.get(server.name)

@@ -17,6 +17,7 @@ from desktop_agent.adapters.sandbox.enclosure import CommandEnclosure
 from desktop_agent.adapters.sandbox.keeper import PROGRAMS, Keeper
 from desktop_agent.adapters.sandbox.layout import Layout, Places
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
+from desktop_agent.adapters.sandbox.packages import install_command, install_words
 from desktop_agent.adapters.sandbox.private_caches import PrivateCaches
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure, Fix, SandboxState
@@ -24,13 +25,6 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.permissions.protected_files import is_protected
 
 _OTHER_SYSTEMS = {"darwin": "macOS", "win32": "Windows"}
-_INSTALL = (
-    ("apt-get", "sudo apt install bubblewrap"),
-    ("dnf", "sudo dnf install bubblewrap"),
-    ("zypper", "sudo zypper install bubblewrap"),
-    ("pacman", "sudo pacman -S bubblewrap"),
-    ("apk", "sudo apk add bubblewrap"),
-)
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 _PROFILE = "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
 _LOAD_PROFILE = (
@@ -227,9 +221,9 @@ class BubblewrapSandbox:
             words = f"There is no filter of system calls for {platform.machine()} processors."
             return SandboxState(reason=words)
         if not Path(self._programs.bwrap or "-").is_file():
-            return _state("bubblewrap is not installed.", "install", _install_words("bubblewrap"))
+            return _not_installed("bubblewrap", "bubblewrap")
         if not Path(self._programs.nsenter or "-").is_file():
-            return _state("nsenter is not installed.", "install", _install_words("util-linux"))
+            return _not_installed("nsenter", "util-linux")
         return None
 
 
@@ -237,11 +231,13 @@ def _state(reason: str, fix: Fix, remedy: str) -> SandboxState:
     return SandboxState(reason=reason, fix=fix, remedy=remedy)
 
 
-def _install_words(package: str) -> str:
-    for program, words in _INSTALL:
-        if shutil.which(program, path=f"{PROGRAMS}:/sbin"):
-            return f"Run: {words.replace('bubblewrap', package)}"
-    return f"Install the package {package}."
+def _not_installed(program: str, package: str) -> SandboxState:
+    return SandboxState(
+        reason=f"{program} is not installed.",
+        fix="install",
+        remedy=install_words(package, PROGRAMS),
+        command=install_command(package, PROGRAMS),
+    )
 
 
 def _refused(words: str) -> SandboxState:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from desktop_agent.adapters.store import usage
 from desktop_agent.adapters.store.rows import decode, searchable
 
 _log = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ def salvage(kept: Path, new: sqlite3.Connection) -> int:
             copied = sum(_copy(old, new, table, limit) for table in tables)
             _drop_orphans(new)
             _index(new)
+            if usage.is_empty(new):  # the file is of a version that did not count
+                usage.count_stored(new)
             new.execute("COMMIT")
     except sqlite3.Error as error:
         _log.warning("nothing could be read of %s: %s", kept.name, error)

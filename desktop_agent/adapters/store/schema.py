@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from desktop_agent.adapters.files.private_file import damaged_name
-from desktop_agent.adapters.store import branches, indexing, tasks
+from desktop_agent.adapters.store import branches, indexing, tasks, usage
 from desktop_agent.adapters.store.repair import salvage
 from desktop_agent.engine.base.ports import StoreError
 
@@ -67,6 +67,7 @@ MIGRATIONS: tuple[str, ...] = (
     tasks.BY_ID,
     branches.TABLES,
     indexing.TABLES,
+    usage.TABLES,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 # In pages of 4 kB.
@@ -198,8 +199,10 @@ def _apply(connection: sqlite3.Connection, number: int) -> None:
         for statement in MIGRATIONS[number].split(";\n"):
             if statement.strip():
                 connection.execute(statement)
-        if number == 0:
+        if MIGRATIONS[number] is _TABLES:
             _make_words(connection)
+        elif MIGRATIONS[number] is usage.TABLES:
+            usage.count_stored(connection)
         connection.execute(f"PRAGMA user_version = {number + 1}")
         connection.execute("COMMIT")
     except BaseException:

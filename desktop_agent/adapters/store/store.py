@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from desktop_agent.adapters.files.file_lock import FileLock
-from desktop_agent.adapters.store import indexing, tasks
+from desktop_agent.adapters.store import indexing, tasks, usage
 from desktop_agent.adapters.store import search as sqlite_search
 from desktop_agent.adapters.store.branches import Branches
 from desktop_agent.adapters.store.errors import readable_errors
@@ -36,6 +36,8 @@ from desktop_agent.core.events import (
     ListChanged,
     MessageAdded,
     PartDelta,
+    SideCallEnded,
+    StepEnded,
     ToolEnded,
     ToolOutput,
     TurnEnded,
@@ -43,6 +45,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import SearchFound, SessionInfo
 from desktop_agent.core.tasks import TaskState
+from desktop_agent.core.usage import UsageReport
 from desktop_agent.engine.base.ports import AgentRecord, StoreError
 
 _log = logging.getLogger(__name__)
@@ -292,6 +295,11 @@ class SqliteStore(ImportStore):
                 self._connection, text, limit, hidden, has_fts=self._has_fts
             )
 
+    def usage(self, since: str) -> UsageReport:
+        """Return what requests used from a day on; ever, if that is empty."""
+        with readable_errors():
+            return usage.report(self._connection, since)
+
     def index_more(self) -> bool:
         """Do a step of what is owed to the index of words; tell whether there is more."""
         with self._writing(is_forced=False):
@@ -363,8 +371,11 @@ class SqliteStore(ImportStore):
         seq = self._next_seq(key)
         body, crc = encode(event)
         branch = self._branches.head(key)
-        row = (key, seq, event.agent_id, type(event).__name__, body, crc, time.time(), branch)
+        at = time.time()
+        row = (key, seq, event.agent_id, type(event).__name__, body, crc, at, branch)
         number = self._connection.execute(_INSERT_EVENT, row).lastrowid
+        if isinstance(event, StepEnded | SideCallEnded):
+            usage.count(self._connection, key, at, event)
         self._last_seq[key] = seq
         return number
 

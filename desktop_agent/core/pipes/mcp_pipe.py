@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from desktop_agent.core.mcp import McpOffer
+from desktop_agent.core.mcp import McpGrant, McpOffer
 from desktop_agent.core.messages import ImagePart, Value
 from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 
@@ -17,12 +17,17 @@ _LENGTH_BYTES = 4
 
 
 class ServerOpened(Value, frozen=True):
-    """Begin to speak with a server; without `url` over ServerWrote and HostWrote."""
+    """Begin to speak with a server; without `url` over ServerWrote and HostWrote.
+
+    `grant` is what an earlier sign-in gave. `signs_in`: the user wants to sign in now.
+    """
 
     id: int
     url: str = ""
     headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     is_sse: bool = False
+    grant: McpGrant | None = None
+    signs_in: bool = False
 
 
 class ServerWrote(Value, frozen=True):
@@ -100,6 +105,21 @@ class ServerFailed(Value, frozen=True):
 
     id: int
     message: str
+    needs_sign_in: bool = False
+
+
+class SignInAsked(Value, frozen=True):
+    """The user is to sign in at this address, in a browser; the host waits for it."""
+
+    id: int
+    url: str
+
+
+class GrantKept(Value, frozen=True):
+    """What a sign-in, or a refresh, gave."""
+
+    id: int
+    grant: McpGrant
 
 
 class CallAnswered(Value, frozen=True):
@@ -133,9 +153,8 @@ class FormWithdrawn(Value, frozen=True):
 
 
 ToMcpHost = ServerOpened | ServerWrote | ServerClosed | Request | CallCancelled | FormAnswered
-FromMcpHost = (
-    HostWrote | ServerListed | ServerFailed | CallAnswered | CallFailed | FormAsked | FormWithdrawn
-)
+OfServer = HostWrote | ServerListed | ServerFailed | SignInAsked | GrantKept
+FromMcpHost = OfServer | CallAnswered | CallFailed | FormAsked | FormWithdrawn
 
 _encoder = msgspec.msgpack.Encoder()
 

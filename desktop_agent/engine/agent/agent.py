@@ -274,11 +274,11 @@ class Agent:
         """Return what an ended agent let go of, from the store."""
         return self.session.load(self.id)
 
-    def count_aside(self, usage: Usage) -> None:
+    def count_aside(self, usage: Usage, model: str) -> None:
         """Charge it for what its model was asked beside its steps, or did not end."""
         self.meter.add(usage)
         total = self.session.info.usage + usage
-        self.session.conclude(SideCallEnded(self.id, usage), usage=total)
+        self.session.conclude(SideCallEnded(self.id, usage, model), usage=total)
 
     def compact(self, keep: str) -> None:
         """Compact the history, before the next step or now; `keep` says what must not be lost."""
@@ -409,7 +409,7 @@ class Agent:
                 stream, self._setup.model, self.context, lambda: self.request(has_tools=has_tools)
             )
             message = Message(stream.message_id, "assistant", answer.parts, created_at=time.time())
-            self._append_answer(message, answer.usage)
+            self._append_answer(message, answer.usage, stream.model)
         except (ModelError, StoreError, asyncio.CancelledError) as ended:
             self._keep_partial(stream, ended)
             raise
@@ -436,7 +436,7 @@ class Agent:
     def _keep_partial(self, stream: AnswerStream, ended: BaseException) -> None:
         """Keep text that was seen; a history that ends with it is continued, not retried."""
         if stream.wasted is not None:
-            self.count_aside(stream.wasted)
+            self.count_aside(stream.wasted, stream.model)
         partial = stream.partial()
         if partial is None:
             return
@@ -448,11 +448,11 @@ class Agent:
             kept = (*self._report.kept, "the reply so far")
             self._report = msgspec.structs.replace(self._report, kept=kept)
 
-    def _append_answer(self, message: Message, usage: Usage) -> None:
+    def _append_answer(self, message: Message, usage: Usage, model: str) -> None:
         """Append an answer with its calls, and count it; what was used is counted in any case."""
         self.meter.add(usage)
         self._turn_usage += usage
-        ended = StepEnded(self.id, self._step, usage, usage.input_tokens)
+        ended = StepEnded(self.id, self._step, usage, usage.input_tokens, model)
         changes: dict[str, Any] = {"usage": self.session.info.usage + usage}
         if self.spec is None:
             changes["context_tokens"] = usage.input_tokens

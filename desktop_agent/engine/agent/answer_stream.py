@@ -30,6 +30,7 @@ class AnswerStream:
 
     `on_accepted` is called once, as soon as the provider has the request. `is_started` tells
     that something of the answer was told; `wasted` is what one used up that is empty, or broke off.
+    `model` is the one that was asked.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class AnswerStream:
         self._on_accepted = on_accepted
         self._is_accepted = False
         self.is_started = False
+        self.model = ""
         self.wasted: Usage | None = None
         self._text: list[str] = []
         self._thinking: list[str] = []
@@ -56,7 +58,7 @@ class AnswerStream:
         One that `may_be_long` is tried twice: then BrokeOff is raised.
         """
         answer: Answer | None = None
-        breaks = 0
+        self.model, breaks = request.model, 0
         # A generator that is not closed would leave the provider's answer running.
         async with aclosing(model.stream(request)) as items:
             async for item in items:

@@ -26,7 +26,7 @@ from desktop_agent.core.pipes.file_capture import CallBegun, Captured
 from desktop_agent.core.requests import ModelRequest, StreamItem
 from desktop_agent.core.sessions import BranchPoint, SearchFound, SessionInfo
 from desktop_agent.core.tasks import TaskState
-from desktop_agent.core.usage import Usage
+from desktop_agent.core.usage import Usage, UsageReport
 
 
 class Model(Protocol):
@@ -187,6 +187,13 @@ class Store(Protocol):
 
     def search(self, text: str, limit: int, hidden: Collection[SessionId] = ()) -> SearchFound:
         """Return sessions whose title, and messages that hold the words; none of `hidden`."""
+        ...
+
+    def usage(self, since: str) -> UsageReport:
+        """Return what requests used from a day such as `2026-11-01` on; ever, if that is empty.
+
+        A session that was erased still counts, one that was imported does not.
+        """
         ...
 
     def index_more(self) -> bool:

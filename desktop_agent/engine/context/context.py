@@ -103,7 +103,7 @@ class Owner(Protocol):
         """Go on with this one."""
         ...
 
-    def count_aside(self, usage: Usage) -> None:
+    def count_aside(self, usage: Usage, model: str) -> None:
         """Charge it for a side call."""
         ...
 
@@ -381,5 +381,5 @@ class AgentContext:
             finally:
                 services.forget(aside)
         if usage != Usage():
-            self._owner.count_aside(usage)
+            self._owner.count_aside(usage, asked.model)
         return text

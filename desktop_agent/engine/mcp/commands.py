@@ -98,6 +98,18 @@ class McpCommands(ABC):
         if self._mcp is not None:
             self._mcp.restart(root, name)
 
+    def sign_in_mcp(self, root: str, name: str) -> None:
+        """Start a server by address anew; its state tells where the user is to sign in."""
+        self._check_thread()
+        if self._mcp is not None:
+            self._mcp.sign_in(root, name)
+
+    def sign_out_mcp(self, root: str, name: str) -> None:
+        """Forget what signing in to a server gave."""
+        self._check_thread()
+        if self._mcp is not None:
+            self._mcp.sign_out(root, name)
+
     async def mcp_log(self, root: str, name: str) -> tuple[str, ...]:
         """Return the last lines that a server wrote beside its messages."""
         return self._mcp.log(root, name) if self._mcp is not None else ()

@@ -6,11 +6,20 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from desktop_agent.core.mcp import McpAnswer, McpError, McpOffer, McpPhase, McpServer, McpState
+from desktop_agent.core.mcp import (
+    McpAnswer,
+    McpError,
+    McpGrant,
+    McpOffer,
+    McpPhase,
+    McpServer,
+    McpState,
+)
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.mcp.ports import AskForm, Launch, Listener, McpConnection, McpConnector
@@ -31,6 +40,8 @@ PrepareLaunch = Callable[[McpServer], Awaitable[Launch]]
 class Instance:
     """`prepare` returns how to start it, and raises McpError or ToolError. `changed` hears of it.
 
+    `keep` takes what a sign-in gave.
+
     What it offers stays known while it is down: what agents are offered does not come and go.
     """
 
@@ -40,17 +51,22 @@ class Instance:
         connector: McpConnector,
         prepare: PrepareLaunch,
         changed: Callable[[], None],
+        keep: Callable[[McpGrant], None],
     ) -> None:
         self.server = server
         self.offer = McpOffer()
         self._connector = connector
         self._prepare = prepare
         self._changed = changed
+        self._keep = keep
         self._phase: McpPhase = "starting"
         self._problem = ""
         self._since = 0.0
         self._tries = 0
-        self._is_contained = False
+        self._is_contained = self._signs_in = self._is_signed_in = False
+        self._sign_in_url = ""
+        # As it was reached: without variables.
+        self.address = ""
         self.boundary: Boundary | None = None
         self._connection: McpConnection | None = None
         self._settled = asyncio.Event()
@@ -69,6 +85,8 @@ class Instance:
             is_contained=self._is_contained,
             prompts=self.offer.prompts,
             resources=self.offer.resources,
+            sign_in_url=self._sign_in_url,
+            is_signed_in=self._is_signed_in,
         )
 
     @property
@@ -86,10 +104,11 @@ class Instance:
         """Wait until it runs, or has failed for now."""
         await self._settled.wait()
 
-    async def restart(self) -> None:
-        """End it and start it anew."""
+    async def restart(self, *, signs_in: bool = False) -> None:
+        """End it and start it anew; `signs_in`: the user is there to sign in."""
         await self.close()
         self._tries = 0
+        self._signs_in = signs_in
         self._begin(0.0)
 
     async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
@@ -108,6 +127,9 @@ class Instance:
         if self._phase != "running":
             self.start()
             await self.settled()
+        if self._phase == "sign_in" or self._sign_in_url:
+            where = "The user does so on the page of MCP servers."
+            raise McpError(f"The server “{self.server.name}” wants a sign-in. {where}")
         if self._connection is None or self._phase != "running":
             raise McpError(f"The server “{self.server.name}” does not run. {self._problem}".strip())
         return self._connection
@@ -119,6 +141,7 @@ class Instance:
             await asyncio.wait([self._running])
             self._running = None
         connection, self._connection = self._connection, None
+        self._sign_in_url = ""
         if connection is not None:
             await connection.close()
         if self._endings:
@@ -147,7 +170,10 @@ class Instance:
         try:
             launch = await self._prepare(self.server)
             self._is_contained, self.boundary = launch.enclosure is not None, launch.boundary
-            listener = Listener(self._on_listed, self._on_ended)
+            self.address = launch.server.url
+            self._is_signed_in = bool(launch.grant is not None and launch.grant.access_token)
+            listener = Listener(self._on_listed, self._on_ended, self._on_asked, self._on_kept)
+            launch = replace(launch, signs_in=self._signs_in)
             self._connection = await self._connector.connect(launch, listener)
         except (McpError, ToolError, OSError) as error:
             self._failed(str(error))
@@ -160,11 +186,23 @@ class Instance:
         self.offer, left_out = offer, offer.left_out
         if self._phase != "running":
             self._since = time.time()
+        self._signs_in, self._sign_in_url = False, ""
         words = f"{left_out} of its tools are too large or too many, and left out."
         self._show("running", words if left_out else "")
         self._settled.set()
 
-    def _on_ended(self, why: str) -> None:
+    def _on_asked(self, url: str) -> None:
+        """The user is to sign in at this address; nobody else waits for that."""
+        self._sign_in_url = url
+        self._settled.set()
+        self._changed()
+
+    def _on_kept(self, grant: McpGrant) -> None:
+        self._is_signed_in, self._sign_in_url = bool(grant.access_token), ""
+        self._keep(grant)
+        self._changed()
+
+    def _on_ended(self, why: str, needs_sign_in: bool) -> None:
         """It is over, without anybody having asked for that."""
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -173,12 +211,17 @@ class Instance:
             ending.add_done_callback(self._endings.discard)
         if self._phase == "running" and time.time() - self._since > _SOUND_S:
             self._tries = 0
-        self._failed(why)
+        self._failed(why, needs_sign_in=needs_sign_in)
 
-    def _failed(self, why: str) -> None:
-        self._show("failed", why)
+    def _failed(self, why: str, *, needs_sign_in: bool = False) -> None:
+        # What was waited for with the user is not tried again without.
+        needs_sign_in = needs_sign_in or self._signs_in
+        self._signs_in, self._sign_in_url = False, ""
+        self._show("sign_in" if needs_sign_in else "failed", why)
         self._settled.set()
         self._running = None
+        if needs_sign_in:
+            return
         if self.offer.tools or self._tries < _MOST_TRIES:
             self._begin(min(2.0 ** max(self._tries - 1, 0), _LONGEST_PAUSE_S))
 

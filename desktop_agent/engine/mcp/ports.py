@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from desktop_agent.core.mcp import McpAnswer, McpOffer, McpServer
+from desktop_agent.core.mcp import McpAnswer, McpGrant, McpOffer, McpServer
 from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.sandbox import Boundary, Enclosure
 
@@ -18,21 +18,30 @@ AskForm = Callable[[ServerForm], Awaitable[FormAnswer]]
 class Launch:
     """A server with all variables resolved, and where its command starts, in what.
 
-    `boundary` is what the enclosure keeps it within.
+    `boundary` is what the enclosure keeps it within. `grant` is what an earlier sign-in gave;
+    `signs_in`: the user wants to sign in now.
     """
 
     server: McpServer
     directory: str
     enclosure: Enclosure | None = None
     boundary: Boundary | None = None
+    grant: McpGrant | None = None
+    signs_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Hears of one connection: `listed` what the server offers, `ended` once why."""
+    """Hears of one connection: `listed` what the server offers, `ended` once why.
+
+    The second of `ended` tells that the user has to sign in. `asked` is the address where that is
+    done, `kept` what it gave, or a refresh of it.
+    """
 
     listed: Callable[[McpOffer], None]
-    ended: Callable[[str], None]
+    ended: Callable[[str, bool], None]
+    asked: Callable[[str], None]
+    kept: Callable[[McpGrant], None]
 
 
 class McpConnection(Protocol):
@@ -72,8 +81,29 @@ class McpConnector(Protocol):
         ...
 
 
+class McpGrants(Protocol):
+    """What sign-ins gave, by the server's address. Each may wait for the system's keyring."""
+
+    def of(self, url: str) -> McpGrant | None:
+        """Return what is kept for an address."""
+        ...
+
+    def keep(self, grant: McpGrant) -> None:
+        """Keep it in the place of what was. Raises OSError."""
+        ...
+
+    def forget(self, url: str) -> None:
+        """Forget what is kept for an address. Raises OSError."""
+        ...
+
+
 class McpMemory(Protocol):
     """What is kept about servers. Writing raises OSError."""
+
+    @property
+    def grants(self) -> McpGrants:
+        """What sign-ins gave."""
+        ...
 
     def servers(self) -> tuple[McpServer, ...]:
         """Return the user's own servers, and those of this run, as they are configured."""

@@ -15,7 +15,7 @@ import msgspec
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import CommandRefused, Event, McpChanged
 from desktop_agent.core.ids import AgentId, SessionId
-from desktop_agent.core.mcp import McpAnswer, McpError, McpServer, McpState
+from desktop_agent.core.mcp import McpAnswer, McpError, McpGrant, McpServer, McpState
 from desktop_agent.core.sandbox import Boundary, Enclosure, SandboxOptions
 from desktop_agent.core.tool import Tool, ToolContext
 from desktop_agent.core.workspace import Workspace
@@ -88,6 +88,7 @@ class Servers:
         self._search = {tool.name: tool for tool in search_tools(self._usable)}
         self._told: dict[str, tuple[McpState, ...]] = {}
         self._endings: set[asyncio.Task[None]] = set()
+        self._keyring = asyncio.Lock()
 
     # -- life --------------------------------------------------------------------------------
 
@@ -145,6 +146,16 @@ class Servers:
         """End a server and start it anew, in the background."""
         if instance := self._folders.get(root, {}).get(name):
             self._spawn(instance.restart())
+
+    def sign_in(self, root: str, name: str) -> None:
+        """Start a server anew, with the user there to sign in."""
+        if instance := self._folders.get(root, {}).get(name):
+            self._spawn(instance.restart(signs_in=True))
+
+    def sign_out(self, root: str, name: str) -> None:
+        """Forget what a sign-in gave, in the background, and start the server anew."""
+        if instance := self._folders.get(root, {}).get(name):
+            self._spawn(self._sign_out(instance.address))
 
     async def test(self, root: str, server: McpServer) -> McpState:
         """Start a server apart from all others, and return how that went."""
@@ -231,9 +242,10 @@ class Servers:
             directory = self._directory(root, resolved)
             boundary = self._boundary(root, resolved)
             enclosure = await self._enclosure(boundary, resolved, directory)
-            return Launch(resolved, directory, enclosure, boundary)
+            grant = await self._grant(resolved)
+            return Launch(resolved, directory, enclosure, boundary, grant)
 
-        return Instance(server, self._connector, prepare, changed)
+        return Instance(server, self._connector, prepare, changed, self._keep)
 
     def _directory(self, root: str, server: McpServer) -> str:
         if not root:
@@ -286,6 +298,38 @@ class Servers:
             return None
         calling = self._calling.get(known)
         return Asking(*known, calling[-1] if calling else None)
+
+    # -- signing in ----------------------------------------------------------------------------
+
+    async def _grant(self, server: McpServer) -> McpGrant | None:
+        if not server.url:
+            return None
+        async with self._keyring:  # after what is on its way there
+            return await asyncio.to_thread(self.memory.grants.of, server.url)
+
+    def _keep(self, grant: McpGrant) -> None:
+        self._spawn(self._kept(grant))
+
+    async def _kept(self, grant: McpGrant) -> None:
+        try:
+            async with self._keyring:
+                await asyncio.to_thread(self.memory.grants.keep, grant)
+        except (OSError, ValueError) as error:
+            _log.warning("a sign-in was not kept: %s", type(error).__name__)
+
+    async def _sign_out(self, url: str) -> None:
+        instances = self._at(url)
+        await asyncio.gather(*(each.close() for each in instances))
+        try:
+            async with self._keyring:
+                await asyncio.to_thread(self.memory.grants.forget, url)
+        except OSError as error:
+            self.refuse("sign_out_mcp", f"You could not be signed out. {error}")
+        await asyncio.gather(*(each.restart() for each in instances))
+
+    def _at(self, url: str) -> tuple[Instance, ...]:
+        every = (one for folder in self._folders.values() for one in folder.values())
+        return tuple(one for one in every if url and one.address == url)
 
     # -- tools ---------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from desktop_agent.core.notes import Note
 from desktop_agent.core.sandbox import (
     Sandbox,
     SandboxContents,
+    SandboxInstaller,
     SandboxInventory,
     SandboxState,
 )
@@ -25,6 +26,7 @@ _LET_OUT = (
     "You may run this command outside the sandbox, once. If it is still needed, call `shell` with "
     'exactly this command, in the same folder, and with outside="the user allowed it":'
 )
+_OTHER_REMEDY = "Nothing was run: the sandbox has been checked since, and what it needs is another."
 _NONE = SandboxState(reason="There is no sandbox here.")
 
 
@@ -44,6 +46,7 @@ class SandboxCommands(ABC):
 
     _sandbox: CheckedSandbox | None
     _inventory: SandboxInventory | None
+    _installer: SandboxInstaller | None
     _permits: OutsidePermits
     _machine_sessions: tuple[SessionId, ...] = ()
 
@@ -120,6 +123,21 @@ class SandboxCommands(ABC):
         """Delete what is in a private cache."""
         if self._inventory is not None:
             await self._inventory.empty_cache(cache_id)
+
+    async def fix_sandbox(self, command: tuple[str, ...]) -> str:
+        """Run the command that installs what is missing, which the person was shown; check again.
+
+        Return why the sandbox doesn't hold then, or nothing. Nothing but what the last check
+        offers is run.
+        """
+        if self._sandbox is None or self._installer is None:
+            return _NONE.reason
+        if not command or command != (await self._sandbox.ready()).command:
+            return _OTHER_REMEDY
+        failed = await self._installer.install(command)
+        await self._sandbox.ready()  # a check that was begun before knows nothing of it
+        state = await self._sandbox.check()
+        return "" if state.holds else failed or state.reason
 
     async def close_sandbox(self) -> None:
         """End what the commands of the sessions share."""

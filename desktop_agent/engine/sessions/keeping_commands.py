@@ -10,6 +10,7 @@ from desktop_agent.core.ids import AgentId, SessionId, new_agent_id
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.sessions import SearchFound, SessionInfo
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.usage import UsageReport
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.sessions.registry import Sessions
 
@@ -33,6 +34,10 @@ class KeepingCommands(ABC):
     async def search_sessions(self, text: str) -> SearchFound:
         """Return the sessions whose title holds the words, and the messages that do."""
         return self._sessions.search(text)
+
+    async def usage(self, since: str) -> UsageReport:
+        """Return what was used from a day such as `2026-11-01` on; ever, if that is empty."""
+        return self._sessions.usage(since)
 
     def new_info(self, session_id: SessionId, workspace: Workspace, title: str) -> SessionInfo:
         """Return the row of a new session. Without a model in the settings, it is the demo's."""

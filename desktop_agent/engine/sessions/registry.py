@@ -28,6 +28,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import KEPT_DELETED_S, SearchFound, SessionInfo, SessionStatus
 from desktop_agent.core.tasks import TaskState, restored
+from desktop_agent.core.usage import UsageReport
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
 from desktop_agent.engine.base.session import Followers, Session, tell
@@ -224,6 +225,10 @@ class Sessions:
     def search(self, text: str) -> SearchFound:
         """Search titles and messages; deleted sessions are left out."""
         return self._store.search(text, _MOST_HITS, [info.id for info in self._deleted()])
+
+    def usage(self, since: str) -> UsageReport:
+        """Return what was used from a day on."""
+        return self._store.usage(since)
 
     # -- agents ----------------------------------------------------------------------------
 

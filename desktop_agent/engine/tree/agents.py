@@ -201,9 +201,9 @@ class Agents:
             end = agent.recalled().end
         return end.text if end is not None else ""
 
-    def count_aside(self, agent: Agent, usage: Usage) -> None:
+    def count_aside(self, agent: Agent, usage: Usage, model: str) -> None:
         """Charge an agent, ended or not, for a question that its model was asked aside."""
-        agent.count_aside(usage)
+        agent.count_aside(usage, model)
         self._ended.pop(agent.id, None)
         self._changed(agent.session.info.id)
 

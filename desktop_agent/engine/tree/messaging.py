@@ -193,7 +193,7 @@ class Steering:
             async with aclosing(self._model.stream(request)) as items:
                 async for item in items:
                     if isinstance(item, Answer):
-                        self.agents.count_aside(agent, item.usage)
+                        self.agents.count_aside(agent, item.usage, scope.model)
                         return "".join(p.text for p in item.parts if isinstance(p, TextPart))
         finally:
             self._forget(aside)

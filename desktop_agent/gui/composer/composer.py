@@ -54,6 +54,7 @@ class Composer(QWidget):
     model_picker_requested = Signal()
     context_wanted = Signal()  # what fills the model's context is to be shown
     sandbox_check_requested = Signal()
+    sandbox_fix_requested = Signal(object)  # what is missing is to be installed; asked at a widget
     # The agent has ended: the main one is to get this note, or with None to be shown.
     main_requested = Signal(object)
 
@@ -236,6 +237,7 @@ class Composer(QWidget):
         bar.meter.clicked.connect(self.context_wanted)
         bar.mode.mode_chosen.connect(self._on_mode_chosen)
         bar.sandbox.check_requested.connect(self.sandbox_check_requested)
+        bar.sandbox.fix_requested.connect(self.sandbox_fix_requested)
         strip.edited.connect(self._edit)
         strip.withdrawn.connect(self._withdraw)
         strip.interrupted.connect(self._interrupt_with)

@@ -19,9 +19,11 @@ class SandboxButton(GhostButton):
 
     Signals:
         check_requested: the user has done something about it
+        fix_requested(QWidget): the app is to install what is missing; ask at this widget
     """
 
     check_requested = Signal()
+    fix_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, "", "box", parent)
@@ -91,6 +93,11 @@ class SandboxButton(GhostButton):
         words = self._explained()
         popover = sandbox_popover(self._theme, self, self.accessibleName(), words, remedy)
         buttons: list[QWidget] = []
+        if state is not None and state.command:
+            fix = TextButton(self._theme, self.tr("Fix…"), "download", name="fixSandbox")
+            fix.clicked.connect(popover.close)
+            fix.clicked.connect(lambda: self.fix_requested.emit(self))
+            buttons.append(fix)
         if state is not None:
             again = TextButton(self._theme, self.tr("Check again"), "refresh-cw")
             again.setObjectName("checkSandboxAgain")

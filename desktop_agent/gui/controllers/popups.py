@@ -10,9 +10,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.gui.controllers.checkup import open_checkup
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
-from desktop_agent.gui.controllers.settings import SettingsController
+from desktop_agent.gui.controllers.settings import SettingsController, open_checkup
 from desktop_agent.gui.language_models.text import model_title, own_name
 from desktop_agent.gui.state.session_state import AgentPage
 

@@ -121,6 +121,8 @@ class ServersController(Controller):
         detail.restart_requested.connect(self._restart)
         detail.consent_given.connect(self._consent)
         detail.trust_requested.connect(self._trust.look)
+        detail.sign_in_requested.connect(self._sign_in)
+        detail.sign_out_requested.connect(self._sign_out)
         detail.test_requested.connect(self._test)
         detail.edit_requested.connect(self._edit)
         detail.remove_requested.connect(self._ask_remove)
@@ -153,6 +155,12 @@ class ServersController(Controller):
 
     def _restart(self, name: str) -> None:
         self._engine.restart_mcp(self.root, name)
+
+    def _sign_in(self, name: str) -> None:
+        self._engine.sign_in_mcp(self.root, name)
+
+    def _sign_out(self, name: str) -> None:
+        self._engine.sign_out_mcp(self.root, name)
 
     def _consent(self, name: str) -> None:
         self._engine.allow_mcp_outside(self.root, name)

@@ -7,16 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import shiboken6
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.changes import UndoError
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.events import Event
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.models import ModelCheckup, ModelInfo
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
-from desktop_agent.gui.controllers.checkup import open_checkup
+from desktop_agent.gui.bridge.bridge import Queries
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
@@ -34,6 +38,7 @@ class SettingsController(Controller):
         self._dialog: SettingsDialog | None = None
         self._session.followed.connect(self._on_followed)
         self._frame.composer.sandbox_check_requested.connect(self._engine.check_sandbox)
+        self._frame.composer.sandbox_fix_requested.connect(self._fix_sandbox)
         self._session.settings_changed.connect(self._follow)
 
     def open(self) -> None:
@@ -88,6 +93,7 @@ class SettingsController(Controller):
         dialog.sandbox.contents_requested.connect(self._feed_sandbox)
         dialog.sandbox.cache_emptied.connect(self._feed_sandbox)
         dialog.sandbox.check_requested.connect(self._engine.check_sandbox)
+        dialog.sandbox.fix_requested.connect(self._fix_sandbox)
         dialog.sandbox.set_sandbox(self._known.sandbox)
         dialog.undo.emptied.connect(self._empty_undo)
         dialog.finished.connect(self._on_finished)
@@ -158,6 +164,9 @@ class SettingsController(Controller):
         if self._dialog is not None:
             self._dialog.about.set_update_answer(answer)
 
+    def _fix_sandbox(self, anchor: QWidget) -> None:
+        open_sandbox_fix(self._theme, self._queries, self._known.sandbox, anchor)
+
     def _keep_key(self, provider: str, key: str, where: KeyPlace) -> None:
         change = self._queries.keys.set_key(provider, key, where)
         self._queries.run(self._feed_after(change), "keeping the key")
@@ -178,3 +187,43 @@ class SettingsController(Controller):
         if self._dialog is not None:
             self._dialog.deleteLater()
             self._dialog = None
+
+
+def open_checkup(theme: Theme, queries: Queries, model: ModelInfo, anchor: QWidget) -> None:
+    """Find out how a model does, which takes two requests to it, and show it above the anchor."""
+    from desktop_agent.gui.language_models.checkup_popover import CheckupPopover  # rarely wanted
+
+    popover = CheckupPopover(theme, model, anchor.window())
+    popover.closed.connect(popover.deleteLater)
+    popover.open_below(anchor, above=True)
+
+    def show(found: ModelCheckup) -> None:
+        if shiboken6.isValid(popover):
+            popover.show_checkup(found)
+
+    queries.ask(show, queries.catalog.examine(model.name, model.api_base))
+
+
+def open_sandbox_fix(
+    theme: Theme, queries: Queries, state: SandboxState | None, anchor: QWidget
+) -> None:
+    """Show the command that would mend the sandbox, and run it once the person agrees.
+
+    What came of it and was not read there is told as a notice.
+    """
+    from desktop_agent.gui.composer.sandbox_fix import SandboxFixPopover  # rarely wanted
+
+    command = state.command if state is not None else ()
+    if not command:
+        return
+    popover = SandboxFixPopover(theme, command, anchor.window())
+    popover.closed.connect(popover.deleteLater)
+
+    def show(failed: str) -> None:
+        if shiboken6.isValid(popover) and popover.isVisible():
+            popover.show_result(failed)
+        elif failed:
+            queries.failed.emit(failed)
+
+    popover.agreed.connect(lambda: queries.ask(show, queries.engine.fix_sandbox(command)))
+    popover.open_at(anchor)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-UNDO = "undo_removal"
+UNDO, CANCEL = "undo_removal", "cancel_update"
 
 
 class SkillLibraryController(QObject):
@@ -57,6 +57,8 @@ class SkillLibraryController(QObject):
         self._job: asyncio.Future[None] | None = None
         self._fetched: Fetched | None = None
         self._removed = "", ""
+        # The newer version of a skill that is being fetched.
+        self._looking: asyncio.Future[None] | None = None
 
     # -- adding ------------------------------------------------------------------------------
 
@@ -191,8 +193,20 @@ class SkillLibraryController(QObject):
     # -- what is there -----------------------------------------------------------------------
 
     def update(self, skill: Skill) -> None:
-        self._say(self.tr("Looking for a newer {name}…").format(name=in_words(skill.name)))
-        self._run(self._look_for_update(skill), "looking for an update")
+        self._stop_looking()
+        words = self.tr("Looking for a newer {name}…").format(name=in_words(skill.name))
+        self._say(words, action=CANCEL)
+        self._looking = self._run(self._look_for_update(skill), "looking for an update")
+
+    def cancel_update(self) -> None:
+        """Stop fetching a newer version."""
+        self._stop_looking()
+        self._say("")
+
+    def _stop_looking(self) -> None:
+        looking, self._looking = self._looking, None
+        if looking is not None:
+            looking.cancel()
 
     async def _look_for_update(self, skill: Skill) -> None:
         found = await self._queries.skills.check_update(skill.directory)

@@ -15,7 +15,7 @@ from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
-from desktop_agent.gui.controllers.skill_library import UNDO, SkillLibraryController
+from desktop_agent.gui.controllers.skill_library import CANCEL, UNDO, SkillLibraryController
 from desktop_agent.gui.controllers.transcript_pages import load_parser
 from desktop_agent.gui.controllers.trust import TrustController
 from desktop_agent.gui.frame.notice_bar import Notice
@@ -224,14 +224,16 @@ class SkillsController(Controller):
             self.use(self._added)
         elif action == UNDO:
             self.library.undo()
+        elif action == CANCEL:
+            self.library.cancel_update()
 
     def _say(self, text: str, tone: str = "info", action: str = "") -> None:
         self._news.stop()
         if not text:
             self._frame.notices.remove("skills")
             return
-        title = {_USE: self.tr("Use in chat"), UNDO: self.tr("Undo")}.get(action, "")
-        self._frame.notices.put("skills", Notice(text, tone, action, title))
+        titles = {_USE: self.tr("Use in chat"), UNDO: self.tr("Undo"), CANCEL: self.tr("Cancel")}
+        self._frame.notices.put("skills", Notice(text, tone, action, titles.get(action, "")))
         if tone == "info" and not text.endswith("…"):
             self._news.start()
 

@@ -25,7 +25,13 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column, named
 
 _PLACING = frozenset(
-    {QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.LayoutRequest}
+    {
+        QEvent.Type.Resize,
+        QEvent.Type.Move,
+        QEvent.Type.Show,
+        QEvent.Type.Hide,
+        QEvent.Type.LayoutRequest,
+    }
 )
 
 
@@ -184,10 +190,12 @@ class WindowFrame(QWidget):
         return False
 
     def _place_notices(self) -> None:
-        """Lay the notice over the top of the conversation, or the foot of another page."""
+        """Lay the notice over the top of a conversation, or below another page and its buttons."""
         box, notices = self.stack.geometry(), self.notices
         high = max(notices.heightForWidth(box.width()), notices.minimumSizeHint().height())
-        top = box.bottom() + 1 - high if self._is_full else box.top()
+        below = high if self._is_full and not notices.isHidden() else 0
+        self._column.setContentsMargins(0, 0, 0, below)
+        top = self.center.height() - high if below else box.top()
         notices.setGeometry(box.left(), top, box.width(), high)
         notices.raise_()
 

@@ -18,6 +18,7 @@ from desktop_agent.gui.kit.widgets import (
     named,
     row,
 )
+from desktop_agent.gui.mcp.sign_in_box import SignInBox
 from desktop_agent.gui.mcp.switch_list import SwitchList
 from desktop_agent.gui.mcp.text import (
     command_text,
@@ -41,6 +42,7 @@ class ServerDetail(QFrame):
         tool_switched(name, tool, is_on)
         test_requested(name), restart_requested(name), edit_requested(name)
         remove_requested(name), consent_given(name), trust_requested
+        sign_in_requested(name), sign_out_requested(name)
     """
 
     left = Signal()
@@ -51,6 +53,8 @@ class ServerDetail(QFrame):
     remove_requested = Signal(str)
     consent_given = Signal(str)
     trust_requested = Signal()
+    sign_in_requested = Signal(str)
+    sign_out_requested = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -80,6 +84,7 @@ class ServerDetail(QFrame):
         self._name.setText(with_marks(server.name))
         self._standing.setText(since_words(state))
         self._standing.set_role({"err": "error", "ok": "ok", "warn": "warn"}.get(tone, "muted"))
+        self._sign_in.show_state(state)
         self._consent.setVisible(state.needs_consent and server.origin == "mine")
         self._trust.setVisible(server.origin == "folder" and state.phase == "waiting")
         self._tools_title.setText(self.tr("Tools  {n}").format(n=count_words(state)))
@@ -90,7 +95,7 @@ class ServerDetail(QFrame):
         is_mine = server.origin == "mine"
         for button in (self._edit, self._remove):
             button.setVisible(is_mine)
-        self._restart.setEnabled(state.phase in ("running", "failed"))
+        self._restart.setEnabled(state.phase in ("running", "failed", "sign_in"))
         self._test.setEnabled(state.phase != "waiting")
         if is_other:
             self.show_result("", "")
@@ -129,6 +134,7 @@ class ServerDetail(QFrame):
             theme, self.tr("Let it run without a sandbox"), "shield-alert", name="allowServer"
         )
         self._trust = TextButton(theme, self.tr("Look and trust…"), "shield", name="trustServer")
+        self._sign_in = SignInBox(theme)
         self._tools_title = TextLabel("", "h3", name="serverToolsTitle")
         self._tools = SwitchList(theme, "serverTools", self.tr("Tools of this server"))
         self._tools.setMinimumHeight(0)
@@ -160,6 +166,7 @@ class ServerDetail(QFrame):
         for widget in (self._standing, self._result):
             layout.addWidget(widget)
         layout.addLayout(row(self._consent, self._trust, None))
+        layout.addWidget(self._sign_in)
         for widget in (self._tools_title, self._tools, self._asked, self._facts):
             layout.addWidget(widget)
         for widget in (self._log_title, self._log):
@@ -174,6 +181,9 @@ class ServerDetail(QFrame):
         ):
             button.clicked.connect(lambda _=False, one=signal: self._tell(one))
         self._trust.clicked.connect(self.trust_requested)
+        self._sign_in.wanted.connect(lambda: self._tell(self.sign_in_requested))
+        self._sign_in.ended.connect(lambda: self._tell(self.sign_out_requested))
+        self._sign_in.cancelled.connect(lambda: self._tell(self.restart_requested))
         self._tools.switched.connect(self._on_tool)
 
     def _make_foot(self) -> QWidget:

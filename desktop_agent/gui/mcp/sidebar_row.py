@@ -34,7 +34,8 @@ class ServersRow(QWidget):
     def set_states(self, states: tuple[McpState, ...]) -> None:
         """Show how these stand."""
         running = sum(1 for state in states if state.phase == "running")
-        needs = [state for state in states if state.phase in ("failed", "waiting")]
+        waits = ("failed", "waiting", "sign_in")
+        needs = [state for state in states if state.phase in waits or state.sign_in_url]
         self._count.setText(self.tr("{n} of {all}").format(n=running, all=len(states)))
         self._mark.setVisible(bool(needs))
         spoken = self.tr("MCP servers, {n} of {all} running").format(n=running, all=len(states))

@@ -72,6 +72,8 @@ def tool_row(tool: McpTool, state: McpState) -> SwitchRow:
 def state_words(state: McpState) -> tuple[str, str]:
     """Return how a server stands, and the colour of it."""
     problem = with_marks(" ".join(state.problem.split()))
+    if state.sign_in_url:
+        return translate("Mcp", "Waits until you have signed in"), "warn"
     return {
         "off": (translate("Mcp", "Off"), "subtle"),
         "idle": (translate("Mcp", "Starts with your next message"), "muted"),
@@ -79,6 +81,7 @@ def state_words(state: McpState) -> tuple[str, str]:
         "starting": (translate("Mcp", "Starting…"), "muted"),
         "running": (translate("Mcp", "Running"), "ok"),
         "failed": (translate("Mcp", "Failed: {why}").format(why=problem), "err"),
+        "sign_in": (translate("Mcp", "Needs sign-in. {why}").format(why=problem), "warn"),
     }[state.phase]
 
 

@@ -27,12 +27,14 @@ class SandboxPage(SettingsPage):
     """Signals:
     changed(Settings): one new value
     check_requested: answered by `set_sandbox`
+    fix_requested(QWidget): what is missing is to be installed; to be asked at this widget
     contents_requested: answered by `set_contents`, each time the page is opened
     cache_emptied(id): the user wants a private cache emptied
     rule_added(Rule), rule_deleted(Rule): what the user asked for
     """
 
     check_requested = Signal()
+    fix_requested = Signal(object)
     contents_requested = Signal()
     cache_emptied = Signal(str)
     rule_added = Signal(object)
@@ -60,8 +62,11 @@ class SandboxPage(SettingsPage):
         self._remedy.setTextInteractionFlags(both)
         self._again = TextButton(theme, self.tr("Check again"), "refresh-cw", name="checkSandbox")
         self._again.clicked.connect(self._check)
+        self._fix = TextButton(theme, self.tr("Fix…"), "download", name="fixSandbox")
+        self._fix.clicked.connect(lambda: self.fix_requested.emit(self._fix))
         state = QWidget()
-        column(self._words, self._remedy, row(self._again, None), spacing=8, within=state)
+        buttons = row(self._fix, self._again, None)
+        column(self._words, self._remedy, buttons, spacing=8, within=state)
         self._seen = SettingGroup(theme, self.tr("What commands see"))
         self._hosts = SandboxHosts(theme)
         self._hosts.rule_added.connect(self.rule_added)
@@ -103,6 +108,7 @@ class SandboxPage(SettingsPage):
     def set_sandbox(self, state: SandboxState | None) -> None:
         """Show what a check found; None while it is not known."""
         self._again.setEnabled(state is not None)
+        self._fix.setVisible(state is not None and bool(state.command))
         if state is None:
             self._tell(self.tr("Checking…"), "muted", "")
             return

@@ -77,6 +77,7 @@ class WindowActions(QObject):
         self.changes = self._make(tr("Changes"), "file-diff", "Ctrl+Shift+D")
         self.skills = self._make(tr("Skills"), "book-open", "Ctrl+Shift+K")
         self.servers = self._make(tr("MCP servers"), "server", "Ctrl+Shift+M")
+        self.usage = self._make(tr("Usage: tokens and money"), "gauge", None)
         self.trust = self._make(tr("What this folder brings…"), "shield", None)
         self.model = self._make(tr("Choose the model…"), "sparkles", None)
         self.larger = self._make(tr("Larger text"), "plus", _KEY.ZoomIn, "Ctrl+=")
@@ -87,7 +88,8 @@ class WindowActions(QObject):
             tr("Previous part of the window"), "arrow-right", "Shift+F6"
         )
         menu.addActions([self.composer, self.sidebar, self.side, self.task])
-        menu.addActions([self.changes, self.skills, self.servers, self.trust, self.model])
+        menu.addActions([self.changes, self.skills, self.servers, self.usage])
+        menu.addActions([self.trust, self.model])
         menu.addSeparator()
         menu.addActions([self.larger, self.smaller, self.normal])
         menu.addSeparator()

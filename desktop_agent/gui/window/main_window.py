@@ -49,6 +49,7 @@ from desktop_agent.gui.controllers.skills import SkillsController
 from desktop_agent.gui.controllers.terminals import TerminalsController
 from desktop_agent.gui.controllers.transcript import TranscriptController
 from desktop_agent.gui.controllers.transcript_pages import SessionPages
+from desktop_agent.gui.controllers.usage import UsageController
 from desktop_agent.gui.controllers.welcome import WelcomeController
 from desktop_agent.gui.frame.focus import focus_neighbour
 from desktop_agent.gui.frame.layout import WindowFrame
@@ -108,11 +109,11 @@ class MainWindow(QMainWindow):
             more(parts)
         self.terminals, self.files = TerminalsController(parts), SessionFilesController(parts)
         self.side = SidePanelController(parts)
-        self.full = FullPages(parts)
-        self.skills = SkillsController(parts, self.popups, self.full)
-        self.changes = ChangesController(parts, self.full)
+        self.full = full = FullPages(parts)
+        self.usage, self.changes = UsageController(parts, full), ChangesController(parts, full)
+        self.skills = SkillsController(parts, self.popups, full)
         self.branches = BranchController(parts, self.changes)
-        self.servers = ServersController(parts, self.full, self.skills.trust)
+        self.servers = ServersController(parts, full, self.skills.trust)
         self.attention = Attention(theme, self, self.known)
         self._begin(settings)
         self._connect()
@@ -205,6 +206,7 @@ class MainWindow(QMainWindow):
         keys.add_skill.triggered.connect(lambda: self.skills.library.add())
         keys.servers.triggered.connect(lambda: self.servers.open())
         keys.add_server.triggered.connect(self.servers.add)
+        keys.usage.triggered.connect(self.usage.open)
         keys.trust.triggered.connect(self.skills.trust.look)
         keys.task.triggered.connect(self.side.add_task)
 
@@ -300,6 +302,7 @@ class MainWindow(QMainWindow):
         self.frame.sidebar.sessions.finish_deletes()
         self.changes.stop()
         self.servers.stop()
+        self.usage.stop()
         self.attention.notices.close()
         self.queries.cancel()
         self._state.save()

@@ -96,6 +96,7 @@ def test_texts_of_before_are_found_after_a_few_steps_in_the_background(tmp_path:
     with closing(sqlite3.connect(path)) as older:  # as an earlier version wrote it
         older.execute("UPDATE words SET text = replace(text, ' ', '') WHERE rowid < 4")
         older.execute("DROP TABLE indexing")
+        older.execute("DROP TABLE usage")
         older.execute(f"PRAGMA user_version = {VERSION_BEFORE}")
         older.commit()
     with closing(SqliteStore(path)) as store:

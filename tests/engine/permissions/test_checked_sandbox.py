@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -108,3 +108,42 @@ async def test_a_deleted_session_gives_up_what_its_commands_shared(tmp_path: Pat
     engine.delete_session(session)
     await engine.close()
     assert inner.forgotten == [session]
+
+
+class Installer:
+    """Remembers what it was to run; what it says of it was given."""
+
+    def __init__(self, *says: str) -> None:
+        self.says = list(says)
+        self.ran: list[Sequence[str]] = []
+
+    async def install(self, command: Sequence[str]) -> str:
+        self.ran.append(command)
+        return self.says.pop(0)
+
+
+async def test_a_fix_runs_what_the_last_check_named_and_nothing_else(tmp_path: Path) -> None:
+    missing = SandboxState(reason="It is missing.", fix="install", command=("pkexec", "apt", "x"))
+    inner, installer = Sandbox(missing, missing, FAILS), Installer("No password.", "")
+    engine = Engine(
+        model=ScriptedModel(),
+        store=MemoryStore(),
+        tools=[],
+        settings=Settings(),
+        emit=lambda _: None,
+        spill_dir=tmp_path / "outputs",
+        environment=Environment(sandbox=inner, installer=installer),
+    )
+    engine.start()
+    try:
+        assert "Nothing was run" in await engine.fix_sandbox(("pkexec", "rm", "-r"))
+        assert "Nothing was run" in await engine.fix_sandbox(())
+        assert installer.ran == []
+        assert await engine.fix_sandbox(missing.command) == "No password."
+        # What was installed is looked at again, and may not be all that was missing.
+        assert await engine.fix_sandbox(missing.command) == FAILS.reason
+        assert installer.ran == [missing.command] * 2
+        assert "Nothing was run" in await engine.fix_sandbox(missing.command)
+        assert inner.found == []
+    finally:
+        await engine.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.agents import Budget
-from desktop_agent.core.events import BudgetReached, SideCallEnded, TurnEnded
+from desktop_agent.core.events import BudgetReached, SideCallEnded, StepEnded, TurnEnded
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import TextPart
 from desktop_agent.core.models import ModelInfo
@@ -108,7 +108,8 @@ async def test_a_question_aside_is_charged_to_child_session_and_parent(tmp_path:
     await rig.once(lambda: len(rig.model.requests_of("a")) == 1)
     before = rig.store.infos[rig.session_id].usage.cost or 0.0
     assert await rig.engine.ask_aside(child, "How far?") == "Half way."
-    assert (await rig.until(SideCallEnded)).usage.cost == 0.5
+    ended = await rig.until(SideCallEnded)
+    assert (ended.usage.cost, ended.model) == (0.5, "m")
     assert rig.info(child).usage.cost == 0.5
     assert rig.store.infos[rig.session_id].usage.cost == before + 0.5
     # It is the parent's money too.
@@ -158,6 +159,7 @@ async def test_an_answer_that_did_not_end_counts_towards_the_limit(
         await step.reached.wait()
         rig.engine.stop(rig.agent_id)
     await rig.until(TurnEnded)
+    assert rig.of(SideCallEnded)[-1].model == "m"
     usage = rig.of(SideCallEnded)[-1].usage
     assert usage.output_tokens is not None
     assert usage.output_tokens >= len(text.split())
@@ -167,6 +169,21 @@ async def test_an_answer_that_did_not_end_counts_towards_the_limit(
     rig.engine.set_budget(rig.agent_id, Budget(cost=wanted / 2))
     rig.send("And then?")
     assert (await rig.until(BudgetReached)).spent.cost == pytest.approx(wanted)
+    await rig.engine.close()
+
+
+async def test_a_step_names_the_model_that_was_asked_though_another_was_chosen_meanwhile(
+    tmp_path: Path,
+) -> None:
+    step = Waits(asyncio.Event(), "Well,")
+    rig = Rig(tmp_path, step, says("So."))
+    rig.send("Tell me of foxes.")
+    await step.reached.wait()
+    rig.engine.set_model(rig.session_id, "other")
+    step.gate.set()
+    await rig.until(TurnEnded)
+    await rig.run("And of hares.")
+    assert [one.model for one in rig.of(StepEnded)] == ["m", "other"]
     await rig.engine.close()
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QTextBrowser, QWidget
@@ -76,6 +77,20 @@ def test_after_a_remedy_it_is_checked_again_from_where_it_was_read(composer, qtb
     again = popover(composer).findChild(QPushButton, "checkSandboxAgain")
     with qtbot.waitSignal(composer.sandbox_check_requested):
         qtbot.mouseClick(again, Qt.MouseButton.LeftButton)
+
+
+def test_only_what_the_app_can_start_is_offered_as_a_fix(composer, qtbot):
+    follow(composer, SandboxChanged(MISSING))
+    qtbot.mouseClick(button(composer), Qt.MouseButton.LeftButton)
+    assert popover(composer).findChild(QPushButton, "fixSandbox") is None
+    qtbot.keyClick(popover(composer), Qt.Key.Key_Escape)
+    follow(composer, SandboxChanged(replace(MISSING, command=("pkexec", "apt-get"))))
+    qtbot.mouseClick(button(composer), Qt.MouseButton.LeftButton)
+    shown = composer.window().findChildren(QWidget, "sandboxPopover")[-1]
+    with qtbot.waitSignal(composer.sandbox_fix_requested) as asked:
+        qtbot.mouseClick(shown.findChild(QPushButton, "fixSandbox"), Qt.MouseButton.LeftButton)
+    assert asked.args == [button(composer)]
+    assert shown.isHidden()
 
 
 @pytest.mark.parametrize("state", [MISSING, HOLDS])

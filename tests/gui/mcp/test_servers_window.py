@@ -2,6 +2,7 @@
 
 import json
 import sys
+from urllib.request import urlopen
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,11 +12,13 @@ from desktop_agent import paths
 from desktop_agent.adapters.sandbox.sandbox import Programs
 from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.dialogs.question import Question
+from desktop_agent.gui.mcp import sign_in_box
 from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.helpers.windows import bridge_of, part, words_in
 from tests.mcp.rig import SERVERS
+from tests.mcp.servers.signing import SigningServer
 
 COMMAND = f"{sys.executable} {SERVERS / 'honest.py'}"
 
@@ -49,12 +52,12 @@ def is_running(window, name):
     return state is not None and state.phase == "running"
 
 
-def add(window, qtbot, name="honest", variables=""):
-    """Add the honest server by hand, to run without a sandbox."""
+def add(window, qtbot, name="honest", variables="", command=COMMAND):
+    """Add a server by hand, the honest one unless another is named, to run without a sandbox."""
     window.servers.open()
     qtbot.mouseClick(window.findChild(QPushButton, "addServer"), Qt.MouseButton.LeftButton)
     sheet = window.findChild(ServerSheet, "serverSheet")
-    sheet.findChild(QLineEdit, "serverCommand").setText(COMMAND)
+    sheet.findChild(QLineEdit, "serverCommand").setText(command)
     sheet.findChild(QLineEdit, "serverNameField").setText(name)
     sheet.findChild(QPlainTextEdit, "serverVariables").setPlainText(variables)
     part(sheet, "serverOutside").click()
@@ -153,3 +156,36 @@ def test_escape_leads_back_to_the_conversation(window, qtbot):
     until(qtbot, page.isVisible)
     qtbot.keyClick(page, Qt.Key.Key_Escape)
     until(qtbot, lambda: not page.isVisible())
+
+
+def test_signing_in_shows_the_address_and_opens_it_by_a_press_alone(window, qtbot, monkeypatch):
+    opened = []
+    monkeypatch.setattr(sign_in_box, "open_link", opened.append)
+    with SigningServer() as server:
+        sheet = add(window, qtbot, name="private", command=server.url)
+        qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
+        detail = part(window, "serverDetail")
+        until(qtbot, lambda: "Needs sign-in. Its tools are there once" in words_in(detail))
+        assert "1 need you" in part(window, "openServers").accessibleName()
+        window.activateWindow()
+        until(qtbot, window.isActiveWindow)
+        part(window, "signIn").setFocus()
+        qtbot.keyClick(part(window, "signIn"), Qt.Key.Key_Space)
+        until(qtbot, part(window, "openSignIn").isVisible)
+        until(qtbot, part(window, "openSignIn").hasFocus)
+        assert not part(window, "signIn").isVisible()
+        address = part(window, "openSignIn").accessibleDescription()
+        assert address.startswith(f"{server.origin}/authorize?")
+        assert part(window, "signInHost").text() == "127.0.0.1"
+        assert part(window, "signInAddress").text().replace("\u200b", "") == address
+        assert opened == []
+        qtbot.keyClick(part(window, "openSignIn"), Qt.Key.Key_Space)
+        assert opened == [address]
+        with urlopen(address) as page:
+            assert b"You can close this page" in page.read()
+        until(qtbot, lambda: is_running(window, "private"))
+        until(qtbot, part(window, "signOut").isVisible)
+        assert not part(window, "signInAsked").isVisible()
+        qtbot.mouseClick(part(window, "signOut"), Qt.MouseButton.LeftButton)
+        until(qtbot, part(window, "signIn").isVisible)
+        assert "Needs sign-in" in words_in(detail)

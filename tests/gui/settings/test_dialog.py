@@ -380,6 +380,12 @@ def test_the_sandbox_page_tells_what_was_tried_and_checks_again(dialog, qtbot):
     assert {"held: read a secret", "did not hold: A host answered."} <= set(spoken)
     assert page.findChild(QLabel, "sandboxWords").text() == "A host answered."
     assert page.findChild(QLabel, "sandboxRemedy").text() == "Run: x"
+    fix = page.findChild(QAbstractButton, "fixSandbox")
+    assert fix.isHidden()
+    dialog.sandbox.set_sandbox(SandboxState(reason="It is gone.", command=("pkexec", "x")))
+    with qtbot.waitSignal(dialog.sandbox.fix_requested) as asked:
+        fix.click()
+    assert asked.args == [fix]
     with qtbot.waitSignal(dialog.sandbox.check_requested):
         again.click()
     assert page.findChild(QLabel, "sandboxWords").text() == "Checking…"

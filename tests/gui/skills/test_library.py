@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_agent.adapters.skills.library import SkillLibrary
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
-from desktop_agent.gui.controllers.skill_library import SkillLibraryController
+from desktop_agent.gui.controllers.skill_library import CANCEL, SkillLibraryController
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from tests.gui.skills.samples import skill
 from tests.helpers.patience import HANG_MS as WAIT
@@ -30,6 +30,7 @@ class SlowLibrary(SkillLibrary):
         )
         self.gates = {}
         self.waiting = set()
+        self.checked = []
 
     async def fetch(self, address):
         found = await super().fetch(address)
@@ -48,6 +49,13 @@ class SlowLibrary(SkillLibrary):
     async def install(self, fetch_id, folders, **where):
         await self._pass("install")
         return await super().install(fetch_id, folders, **where)
+
+    async def check_update(self, directory):
+        await self._pass("update")
+        if "update" not in self.gates:
+            return await super().check_update(directory)
+        self.checked.append(directory)
+        return None
 
     @property
     def kept(self):
@@ -86,6 +94,7 @@ class Shop:
 
     def _say(self, words, tone="info", action=""):
         self.said.append((words, tone))
+        self.action = action
 
     @property
     def sheet(self):
@@ -235,6 +244,29 @@ def test_what_an_update_says_while_something_is_fetched_does_not_end_the_fetchin
     assert shop.named("addSkillDoing").isVisible()
     shop.let_go("fetch new")
     assert shop.listed == ["beta"]
+
+
+def test_looking_for_a_newer_version_is_cancelled_where_it_is_said(shop):
+    shop.hold("update")
+    shop.shop.update(skill("slow"))
+    assert shop.action == CANCEL
+    shop.held("update")
+    shop.shop.cancel_update()
+    shop.settle()  # the engine's side has heard of it
+    shop.let_go("update")
+    assert shop.said[1:] == [("", "info")]
+    assert shop.library.checked == []
+
+
+def test_of_two_looks_for_newer_versions_the_last_one_is_told(shop):
+    shop.hold("update")
+    shop.shop.update(skill("slow"))
+    shop.held("update")
+    shop.shop.update(skill("other"))
+    shop.wait_for_one()
+    shop.let_go("update")
+    assert [words for words, _ in shop.said][-1] == "other is up to date."
+    assert len(shop.library.checked) == 1
 
 
 def test_what_is_there_already_is_told_for_the_place_that_is_chosen_now(shop):

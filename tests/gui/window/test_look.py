@@ -28,6 +28,7 @@ from desktop_agent.gui.tasks.graph_items import NodeItem
 from desktop_agent.gui.welcome.page import Welcome
 from tests import gallery_story as story
 from tests.helpers.panels import follow, state_of
+from tests.helpers.patience import HANG_MS
 from tests.helpers.windows import has_running_timer
 
 CHILDREN = Qt.FindChildOption.FindDirectChildrenOnly
@@ -296,12 +297,11 @@ def test_nothing_under_the_mouse_moves_when_something_begins_or_ends_to_wait(pan
     for event in story.asks():
         follow(panel, event)
     assert panel.agents.asks.isVisible()
-    settled(panel, qtbot)
-    assert places_of(panel) == before
+    # The list of what waits is laid out a moment after it is shown.
+    qtbot.waitUntil(lambda: places_of(panel) == before, timeout=HANG_MS)
     for ask in list(state_of(panel).waiting()):
         follow(panel, ApprovalResolved(ask.agent_id, ask.key, AllowOnce()))
-    settled(panel, qtbot)
-    assert places_of(panel) == before
+    qtbot.waitUntil(lambda: places_of(panel) == before, timeout=HANG_MS)
 
 
 def settled(panel, qtbot):
