@@ -12,6 +12,7 @@ from desktop_agent.gui.kit.widgets import (
     Popover,
     PrimaryButton,
     Separator,
+    TextButton,
     TextLabel,
     named,
     row,
@@ -34,9 +35,11 @@ class ContextPopover(Popover):
 
     Signals:
         compact_requested(str): make the history shorter now; what must not be lost, or nothing
+        usage_requested: show what was used up by all sessions
     """
 
     compact_requested = Signal(str)
+    usage_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, "", parent)
@@ -89,7 +92,10 @@ class ContextPopover(Popover):
         for one in (self._window, self._cached, Separator(), self._about):
             body.addWidget(one)
         body.addLayout(form)
-        body.addLayout(row(self._button, None))
+        usage = TextButton(theme, self.tr("Usage…"), "gauge", parent=self)
+        usage.setObjectName("openUsage")
+        usage.clicked.connect(self.usage_requested)
+        body.addLayout(row(self._button, None, usage))
         for label in (self._total, self._window, self._cached, self._about):
             label.setFixedWidth(self._wide)
 

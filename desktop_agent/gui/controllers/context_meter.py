@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.events import CompactionUndone, ContextCompacted, Event, StepEnded
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 class ContextController(Controller):
     """Asks the engine what the shown agent's next request takes, while the popover is open."""
 
-    def __init__(self, parts: WindowParts) -> None:
+    def __init__(self, parts: WindowParts, show_usage: Callable[[], None]) -> None:
         super().__init__(parts)
+        self._show_usage = show_usage
         self._popover: ContextPopover | None = None
         self._frame.composer.context_wanted.connect(self.open)
         self._session.followed.connect(self._on_followed)
@@ -27,9 +29,14 @@ class ContextController(Controller):
 
         self._popover = popover = ContextPopover(self._theme, self._frame.window())
         popover.compact_requested.connect(self._compact)
+        popover.usage_requested.connect(self._open_usage)
         popover.closed.connect(self._forget)
         popover.open_below(self._frame.composer.meter_button, above=True)
         self._ask()
+
+    def _open_usage(self) -> None:
+        self._close()
+        self._show_usage()
 
     def _compact(self, keep: str) -> None:
         self._session.tell(self._engine.compact, keep)

@@ -30,7 +30,6 @@ class UsageController(Controller):
         self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
         self._rest.timeout.connect(self._look)
         self._session.followed.connect(self._on_followed)
-        self._frame.sidebar.usage.clicked.connect(self.open)
 
     def open(self) -> None:
         """Show the page."""

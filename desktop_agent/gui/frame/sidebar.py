@@ -35,7 +35,6 @@ class Sidebar(QFrame):
         self._state_icon = IconLabel(theme, "circle", "subtle", 14, self)
         self._state_icon.setObjectName("connectionState")
         self._state = ElidedLabel("", role="subtle", parent=self, name="connection")
-        self.usage = IconButton(theme, "gauge", self.tr("Usage"), self, name="openUsage")
         self.settings = IconButton(theme, "settings", self.tr("Settings"), self)
         self.settings.setObjectName("openSettings")
         edge = theme.space("m")
@@ -47,8 +46,7 @@ class Sidebar(QFrame):
         layout.addLayout(row(edge, self.new_session, edge, spacing=0))
         layout.addSpacing(theme.space("s"))
         layout.addWidget(self.sessions, 1)
-        ends = row(self.usage, self.settings, spacing=0)
-        foot = row(16, self._state_icon, (self._state, 1), ends, 8, spacing=6)
+        foot = row(16, self._state_icon, (self._state, 1), self.settings, 8, spacing=6)
         layout.addSpacing(6)
         layout.addLayout(foot)
         self._column = layout

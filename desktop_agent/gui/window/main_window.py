@@ -105,8 +105,8 @@ class MainWindow(QMainWindow):
         self._empty = EmptySession(theme, frame.stack, settings.model)
         frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
-        for more in (ProviderStatus, ContextController):
-            more(parts)
+        ProviderStatus(parts)
+        ContextController(parts, self.commands.usage.trigger)
         self.terminals, self.files = TerminalsController(parts), SessionFilesController(parts)
         self.side = SidePanelController(parts)
         self.full = full = FullPages(parts)

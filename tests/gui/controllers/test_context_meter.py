@@ -69,6 +69,16 @@ def test_a_key_on_the_meter_opens_what_fills_the_context_and_a_screen_reader_hea
     assert window.focusWidget() is part(window, "contextMeter")
 
 
+def test_what_was_used_up_by_all_sessions_is_a_press_away(window, provider, qtbot):
+    ask(qtbot, window, provider, "What is the answer?", "Forty-two.")
+    popover = open_popover(qtbot, window)
+    button = popover.findChild(QPushButton, "openUsage")
+    button.setFocus()
+    qtbot.keyClick(button, Qt.Key.Key_Return)
+    assert not popover.isVisible()
+    qtbot.waitUntil(lambda: part(window, "usagePage").isVisible(), timeout=WAIT)
+
+
 def test_what_must_be_kept_goes_into_the_request_for_the_summary(window, provider, qtbot):
     ask(qtbot, window, provider, "Paint it.", "First coat is on.")
     ask(qtbot, window, provider, "Again.", "Second coat is on.")

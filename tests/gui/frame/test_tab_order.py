@@ -82,7 +82,7 @@ def test_tab_goes_down_the_sidebar_and_then_along_the_header(stage, qtbot):
         await gallery.pause(0)
         found = names(walked(qtbot, shown.window, Qt.Key.Key_Tab))
         wanted = ["workspaceButton", "newSession", "searchSessions", "sessionList", "openSkills"]
-        wanted += ["addSkillShort", "shortSkills", "openUsage", "openSettings"]
+        wanted += ["addSkillShort", "shortSkills", "openSettings"]
         wanted += ["find", "copyAnswer"]
         assert [name for name in found if name in wanted] == [
             name for name in wanted if name in found

@@ -54,7 +54,7 @@ def test_what_was_asked_of_a_model_is_found_on_the_page_and_leads_to_its_session
 ):
     window = open_window(project, model="demo")
     qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
-    qtbot.mouseClick(part(window, "openUsage"), Qt.MouseButton.LeftButton)
+    window.commands.usage.trigger()
     qtbot.waitUntil(lambda: "Nothing was asked" in words_in(part(window, "noUsage")), timeout=WAIT)
     send(window, qtbot, "hello")  # the page takes the room of the box, which hears all the same
     page = part(window, "usagePage")
