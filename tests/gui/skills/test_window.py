@@ -167,7 +167,7 @@ def remove(qtbot, window):
     def find():
         dialogs = [one for one in window.findChildren(QDialog) if one.isVisible()]
         buttons = [button for one in dialogs for button in one.findChildren(QPushButton)]
-        return [button for button in buttons if button.text() == "Remove"]
+        return [button for button in buttons if button.text().strip() == "Remove"]
 
     qtbot.waitUntil(lambda: bool(find()), timeout=WAIT)
     qtbot.mouseClick(find()[0], Qt.MouseButton.LeftButton)
