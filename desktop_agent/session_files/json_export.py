@@ -65,14 +65,14 @@ def _event(row: EventRow) -> bytes:
 
 def _forget_files(value: object) -> None:
     """Take out the names of files that hold the whole of an output: they stay on this computer."""
-    todo = [value]
-    while todo:
-        one = todo.pop()
+    left = [value]
+    while left:
+        one = left.pop()
         if isinstance(one, dict):
             named: _Any = one
             if named.get("type") == OutputDisplay.__name__:
                 named.pop("file", None)
-            todo.extend(named.values())
+            left.extend(named.values())
         elif isinstance(one, list):
             items: list[object] = one
-            todo.extend(items)
+            left.extend(items)

@@ -19,7 +19,7 @@ ALLOWED = 2.5
 # their work, twice.
 _SURE = 2.2
 # Work of this many nanoseconds is far above what a call itself costs.
-ENOUGH = 15_000_000
+ENOUGH = 30_000_000
 _SMALL = (8, 12, 16, 20, 24, 28, 32, 48)
 _LEAST_RUNS = 5
 _ATTEMPTS = 8

@@ -230,7 +230,7 @@ def test_whatever_happens_the_screen_shows_what_a_full_paint_would(
 ) -> None:
     panel.setLayoutDirection(direction)
     fate = Fate(panel, moving, seed)
-    for _ in range(40):
+    for _ in range(80):
         fate.step()
         assert is_true(panel), fate.did
 
@@ -246,7 +246,7 @@ def heard():
 
 def test_the_screen_is_as_true_while_it_is_read_aloud(heard, moving, panel) -> None:
     fate = Fate(panel, moving, 3)
-    for _ in range(40):
+    for _ in range(60):
         fate.step()
         assert is_true(panel), fate.did
 

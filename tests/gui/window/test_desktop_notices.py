@@ -138,7 +138,7 @@ def attention(qtbot, theme, known, monkeypatch):
 
 
 def request(command="rm -r <build> && ls", **changes):
-    display = CommandDisplay(command, "/work/other")
+    display = CommandDisplay(command, "/srv/other")
     call = ToolCall("c1", "shell", {"command": command})
     made = ApprovalRequest(RequestId("rq_1"), MAIN, call, "Run it?", display, "It deletes.")
     return replace(made, **changes)
@@ -159,7 +159,7 @@ def test_a_notification_names_session_and_exact_command_and_allows_it_once(
         desktop.press("allow")
     assert allowed.args == ["rq_1"]
     assert (replaces, title) == (0, "Paint <b>it</b>")
-    assert "rm -r &lt;build&gt; &amp;&amp; ls\nIt deletes.\n/work/other" in text
+    assert "rm -r &lt;build&gt; &amp;&amp; ls\nIt deletes.\n/srv/other" in text
     assert actions == ["default", "Show", "allow", "Allow once"]
     assert attention.said == []
 
