@@ -14,8 +14,6 @@ from typing import Any
 
 from desktop_agent import paths
 from desktop_agent.adapters.store.reader import SessionReader
-from desktop_agent.core.events import AgentSpawned
-from desktop_agent.core.keys.redaction import redact
 from desktop_agent.core.messages import DiffDisplay, ImagePart, OutputDisplay
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import Task
@@ -29,7 +27,7 @@ from desktop_agent.session_files.transcript import (
     Said,
     Thoughts,
     Told,
-    entries,
+    sections,
 )
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -50,17 +48,16 @@ def pieces(reader: SessionReader, info: SessionInfo) -> Iterator[bytes]:
         f"<title>{title}</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n<main>\n"
         f'<header><h1>{title}</h1><p class="about">{about}</p></header>\n'
     ).encode()
-    for added in entries(reader.shown(info, info.main_agent)):
-        yield _written(added)
-    state = reader.frame(info).lists.get(info.main_agent)
-    if state is not None and state.tasks:
-        yield _tasks(state.tasks).encode()
-    for spawned in reader.of_kind(info, AgentSpawned):
-        name = _inline(words.one_line(spawned.spec.name, 80))
-        yield f'<details class="agent"><summary>Subagent: {name}</summary>\n'.encode()
-        for added in entries(reader.shown(info, spawned.agent_id)):
-            yield _written(added)
-        yield b"</details>\n"
+    for section in sections(reader, info):
+        if section.name is not None:
+            name = _inline(words.one_line(section.name, 80))
+            yield f'<details class="agent"><summary>Subagent: {name}</summary>\n'.encode()
+        for added in section.entries:
+            yield "".join(map(_entry, added)).encode()
+        if section.tasks:
+            yield _tasks(section.tasks).encode()
+        if section.name is not None:
+            yield b"</details>\n"
     yield b"</main>\n</body>\n</html>\n"
 
 
@@ -76,22 +73,18 @@ def _colours(tokens: Mapping[str, str]) -> str:
     return "".join(f"--{name}:{value};" for name, value in tokens.items())
 
 
-def _written(added: tuple[Entry, ...]) -> bytes:
-    return "".join(_entry(one) for one in added).encode()
-
-
 def _entry(entry: Entry) -> str:
     match entry:
         case Said():
             return _said(entry)
         case Told(head=head, text=text):
-            body = markdown(redact(text))
+            body = markdown(text)
             return f'<details class="told"><summary>{_inline(head)}</summary>{body}</details>\n'
         case Answer(text=text, is_partial=is_partial):
             broken = _line(words.BROKEN_OFF) if is_partial else ""
-            return f'<section class="answer">{markdown(redact(text))}</section>\n{broken}'
+            return f'<section class="answer">{markdown(text)}</section>\n{broken}'
         case Thoughts(text=text):
-            body = markdown(redact(text))
+            body = markdown(text)
             head = "<summary>Thoughts of the model</summary>"
             return f'<details class="thoughts">{head}{body}</details>\n'
         case Called():
@@ -110,7 +103,7 @@ def _said(said: Said) -> str:
     named = f"<small>With {_inline('  ·  '.join(map(words.one_line, along)))}</small>"
     parts = [
         who,
-        f'<div class="words">{plain(redact(said.text))}</div>' if said.text else "",
+        f'<div class="words">{plain(said.text)}</div>' if said.text else "",
         "".join(_picture(one) for one in said.images),
         named if along else "",
         f"<small>{words.day(said.at)}</small>" if words.day(said.at) else "",
@@ -159,8 +152,9 @@ def _details(called: Called) -> str:
 
 
 def _block(text: str) -> str:
-    cut = f"\n… {len(text) - _OUTPUT:,} characters more" if len(text) > _OUTPUT else ""
-    return f"<pre>{plain(redact(text[:_OUTPUT]))}{cut}</pre>"
+    shown = words.clean(text)  # before it is cut: half a key is not known for one
+    cut = f"\n… {len(shown) - _OUTPUT:,} characters more" if len(shown) > _OUTPUT else ""
+    return f"<pre>{escape(shown[:_OUTPUT])}{cut}</pre>"
 
 
 def _diff(called: Called) -> str:
@@ -168,10 +162,12 @@ def _diff(called: Called) -> str:
     if not isinstance(display, DiffDisplay):
         return ""
     kinds = {"+": "add", "-": "del", "@": "hunk"}
-    lines = redact(display.patch[:_OUTPUT]).split("\n")
+    lines = words.clean(display.patch)[:_OUTPUT].split("\n")
     while lines and (not lines[0] or lines[0].startswith(("--- ", "+++ "))):
         lines.pop(0)
-    rows = (f'<span class="{kinds.get(line[:1], "same")}">{plain(line)}\n</span>' for line in lines)
+    rows = (
+        f'<span class="{kinds.get(line[:1], "same")}">{escape(line)}\n</span>' for line in lines
+    )
     return f'<pre class="diff">{"".join(rows)}</pre>'
 
 
@@ -183,4 +179,4 @@ def _tasks(tasks: tuple[Task, ...]) -> str:
 
 
 def _inline(text: str) -> str:
-    return escape(redact(words.one_line(text, 2_000)))
+    return escape(words.one_line(text, 2_000))

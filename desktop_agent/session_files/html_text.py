@@ -21,7 +21,6 @@ _MAX_NESTING = 24
 _LONGEST = 200_000
 _LONGEST_CODE = 60_000
 _SECONDS = 0.2
-_TERMINAL = re.compile(r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]")
 _COLOURS = (
     ("Comment", "com"), ("String", "str"), ("Number", "num"), ("Keyword.Constant", "num"),
     ("Keyword", "kw"), ("Operator.Word", "kw"), ("Name.Tag", "kw"), ("Name.Function", "fn"),
@@ -30,12 +29,15 @@ _COLOURS = (
 
 
 def plain(text: str) -> str:
-    """Return text as it is, without what steers a terminal or a line's direction."""
-    return escape(clean(_TERMINAL.sub("", text)))
+    """Return text without keys, and without what steers a terminal or a line's direction."""
+    return escape(clean(text))
 
 
 def markdown(text: str) -> str:
-    """Return Markdown as HTML: no HTML of its own, no picture from elsewhere, only safe links."""
+    """Return Markdown as HTML: no HTML of its own, no picture from elsewhere, only safe links.
+
+    Keys are taken out.
+    """
     text = clean(text)
     if len(text) > _LONGEST:
         return f"<pre>{escape(text)}</pre>"

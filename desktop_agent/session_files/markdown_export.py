@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from desktop_agent.adapters.store.reader import SessionReader
-from desktop_agent.core.events import AgentSpawned
-from desktop_agent.core.keys.redaction import redact
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import Task
@@ -19,7 +17,7 @@ from desktop_agent.session_files.transcript import (
     Said,
     Thoughts,
     Told,
-    entries,
+    sections,
 )
 
 _SIGNS = str.maketrans({one: f"\\{one}" for one in "\\`*_{}[]<>#|~"})
@@ -29,20 +27,13 @@ _MARKS = {"completed": "x", "in_progress": " ", "pending": " "}
 def pieces(reader: SessionReader, info: SessionInfo) -> Iterator[bytes]:
     """Yield the file in pieces, one for each event."""
     yield f"# {_plain(words.title(info))}\n\n{_plain(words.about(info))}\n\n".encode()
-    for added in entries(reader.shown(info, info.main_agent)):
-        yield _written(added)
-    state = reader.frame(info).lists.get(info.main_agent)
-    if state is not None and state.tasks:
-        yield _tasks(state.tasks).encode()
-    for spawned in reader.of_kind(info, AgentSpawned):
-        name = _plain(words.one_line(spawned.spec.name, 80))
-        yield f"## Subagent: {name}\n\n".encode()
-        for added in entries(reader.shown(info, spawned.agent_id)):
-            yield _written(added)
-
-
-def _written(added: tuple[Entry, ...]) -> bytes:
-    return redact("".join(_entry(one) for one in added)).encode()
+    for section in sections(reader, info):
+        if section.name is not None:
+            yield f"## Subagent: {_plain(words.one_line(section.name, 80))}\n\n".encode()
+        for added in section.entries:
+            yield "".join(map(_entry, added)).encode()
+        if section.tasks:
+            yield _tasks(section.tasks).encode()
 
 
 def _entry(entry: Entry) -> str:
@@ -90,7 +81,7 @@ def _tasks(tasks: tuple[Task, ...]) -> str:
     lines = "".join(
         f"- [{_MARKS[one.status]}] {_plain(words.one_line(one.subject))}\n" for one in tasks
     )
-    return redact(f"## Tasks\n\n{lines}\n")
+    return f"## Tasks\n\n{lines}\n"
 
 
 def _plain(text: str) -> str:

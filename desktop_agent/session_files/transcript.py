@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from desktop_agent.adapters.store.reader import SessionReader
 from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.events import (
     AgentEvent,
+    AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
     ContextCleared,
@@ -42,6 +44,8 @@ from desktop_agent.core.parts.origins import (
     ToldChild,
 )
 from desktop_agent.core.questions import Question
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.tasks import Task
 from desktop_agent.session_files import words
 
 Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown"]
@@ -102,6 +106,23 @@ class Line:
 
 
 Entry = Said | Told | Answer | Thoughts | Called | Line
+
+
+class Section(NamedTuple):
+    """What one agent did. Main has no name; its task list comes behind its entries."""
+
+    name: str | None
+    entries: Iterator[tuple[Entry, ...]]
+    tasks: tuple[Task, ...] = ()
+
+
+def sections(reader: SessionReader, info: SessionInfo) -> Iterator[Section]:
+    """Yield the branch that is shown, then each subagent."""
+    state = reader.frame(info).lists.get(info.main_agent)
+    main = entries(reader.shown(info, info.main_agent))
+    yield Section(None, main, state.tasks if state is not None else ())
+    for spawned in reader.of_kind(info, AgentSpawned):
+        yield Section(spawned.spec.name, entries(reader.shown(info, spawned.agent_id)))
 
 
 def entries(events: Iterable[AgentEvent]) -> Iterator[tuple[Entry, ...]]:

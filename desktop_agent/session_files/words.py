@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 
 from desktop_agent.core.approvals import ApprovalRequest, Decision, Deny
 from desktop_agent.core.changes import ChangedFile, ChangeSet
 from desktop_agent.core.events import TurnEnded
+from desktop_agent.core.keys.redaction import redact
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ToolCall, ToolResult
 from desktop_agent.core.sessions import SessionInfo
 
@@ -47,17 +49,22 @@ _TURN_ENDS = {
 }  # fmt: skip
 _LONGEST = 400
 _HIDDEN = frozenset({"Cc", "Cs"})
+_TERMINAL = re.compile(r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]")
 _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
 
 def clean(text: str) -> str:
-    """Return the text without characters that control what shows it; ends of lines stay."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        one for one in text.replace("\r\n", "\n")
-        if one in "\n\t" or (one not in _DIRECTION and unicodedata.category(one) not in _HIDDEN)
-    )  # fmt: skip
+    """Return the text without keys, and without what steers a terminal or a line's direction.
+
+    Ends of lines stay. To be called before anything is escaped, which may hide a key.
+    """
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(
+            one for one in _TERMINAL.sub("", text).replace("\r\n", "\n")
+            if one in "\n\t"
+            or (one not in _DIRECTION and unicodedata.category(one) not in _HIDDEN)
+        )  # fmt: skip
+    return redact(text)
 
 
 def one_line(text: str, limit: int = _LONGEST) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.agents import AgentSpec
@@ -54,10 +55,10 @@ def taken_in(store: SqliteStore, file: Path) -> SessionId:
     return made.id
 
 
-def filled(path: Path, *events: AgentEvent) -> Path:
+def filled(path: Path, *events: AgentEvent, title: str = "Prices") -> Path:
     """Write a session that holds these events."""
     store = SqliteStore(path)
-    store.save_session(info())
+    store.save_session(replace(info(), title=title))
     store.record(SESSION, *events)
     store.close()
     return path

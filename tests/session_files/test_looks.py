@@ -121,11 +121,14 @@ def test_nothing_in_a_session_runs_or_is_loaded_when_its_page_is_opened(tmp_path
 
 
 @pytest.mark.parametrize("form", ["html", "md", "json"])
-def test_a_key_that_was_said_is_not_in_the_file(tmp_path: Path, form: str) -> None:
-    assert form in ("html", "md", "json")
-    text = f"The key is {KEY}, password=hunter2hunter2"
-    call = ToolCall(new_call_id(), "post", {"data": KEY, "type": KEY, "password": "hunter2"})
-    page = exported(filled(tmp_path / "s.db", *everything(text), assistant("", call)), form)
+@pytest.mark.parametrize(
+    "key", [KEY, "ghp_" + "Ab3" * 12, "hf_" + "Ab3" * 12]
+)  # an escape in the middle would hide the last two
+def test_a_key_that_was_said_is_not_in_the_file(tmp_path: Path, key: str, form: str) -> None:
+    text = f"The key is {key}, password=hunter2hunter2"
+    call = ToolCall(new_call_id(), "post", {"data": key, "type": key, "password": "hunter2"})
+    said = (*everything(text), assistant("", call))
+    page = exported(filled(tmp_path / "s.db", *said, title=text), form)
     assert "Ab3Ab3" not in page
     assert "hunter2" not in page
     assert HIDDEN in page.replace("\\", "")
