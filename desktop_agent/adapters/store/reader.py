@@ -12,7 +12,7 @@ from desktop_agent.adapters.store import search as sqlite_search
 from desktop_agent.adapters.store.branches import Branches, Path
 from desktop_agent.adapters.store.errors import readable_errors
 from desktop_agent.adapters.store.importing import EventRow, SessionFrame, read_frame
-from desktop_agent.adapters.store.rows import decode, read_info
+from desktop_agent.adapters.store.rows import decode, read_sessions
 from desktop_agent.adapters.store.schema import SCHEMA_VERSION, StoreTooNew
 from desktop_agent.core.events import AgentEvent
 from desktop_agent.core.ids import AgentId, SessionId
@@ -63,11 +63,7 @@ class SessionReader:
     def sessions(self) -> tuple[SessionInfo, ...]:
         """Return all sessions, deleted ones included, newest activity first."""
         with readable_errors():
-            rows = self._connection.execute(
-                "SELECT info FROM session ORDER BY updated_at DESC, key DESC"
-            ).fetchall()
-        infos = (read_info(row[0]) for row in rows)
-        return tuple(info for info in infos if info is not None)
+            return read_sessions(self._connection)
 
     def session(self, session_id: SessionId) -> SessionInfo:
         """Return one session; raises LookupError."""

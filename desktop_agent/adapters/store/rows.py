@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
@@ -60,6 +61,13 @@ def searchable(event: AgentEvent) -> str:
 def words_of(message: Message) -> str:
     """Return the beginning of a message's text."""
     return message.text[:_INDEXED_CHARACTERS]
+
+
+def read_sessions(connection: sqlite3.Connection) -> tuple[SessionInfo, ...]:
+    """Return all sessions that can be read, newest activity first."""
+    rows = connection.execute("SELECT info FROM session ORDER BY updated_at DESC, key DESC")
+    infos = (read_info(row[0]) for row in rows.fetchall())
+    return tuple(info for info in infos if info is not None)
 
 
 def read_info(body: bytes) -> SessionInfo | None:

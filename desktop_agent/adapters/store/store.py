@@ -25,6 +25,7 @@ from desktop_agent.adapters.store.rows import (
     decode_all,
     encode,
     read_info,
+    read_sessions,
     searchable,
 )
 from desktop_agent.adapters.store.schema import open_database, shrink_old
@@ -282,11 +283,7 @@ class SqliteStore(ImportStore):
     def sessions(self) -> tuple[SessionInfo, ...]:
         """Return all sessions, newest activity first."""
         with readable_errors():
-            rows = self._connection.execute(
-                "SELECT info FROM session ORDER BY updated_at DESC, key DESC"
-            ).fetchall()
-        infos = (read_info(row[0]) for row in rows)
-        return tuple(info for info in infos if info is not None)
+            return read_sessions(self._connection)
 
     def search(self, text: str, limit: int, hidden: Collection[SessionId] = ()) -> SearchFound:
         """Return sessions whose title, and messages that hold the words; none of `hidden`."""

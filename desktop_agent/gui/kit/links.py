@@ -9,6 +9,7 @@ from PySide6.QtGui import QDesktopServices
 
 from desktop_agent import paths
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.kit.safe_text import with_marks
 
 _SCHEMES = ("http", "https", "mailto")
 
@@ -18,6 +19,18 @@ def open_link(address: str) -> None:
     url = QUrl(address)
     if url.scheme() in _SCHEMES:
         QDesktopServices.openUrl(url)
+
+
+def plain_address(url: QUrl) -> str:
+    """Return the address as it goes out: ASCII alone."""
+    return bytes(url.toEncoded().data()).decode("ascii", "replace")
+
+
+def host_of(url: QUrl) -> str:
+    """Return the host in punycode, or the mail address."""
+    if url.scheme() == "mailto":
+        return with_marks(url.path())
+    return url.host(QUrl.ComponentFormattingOption.FullyEncoded)
 
 
 def open_path(path: str, workspace: Workspace | None) -> bool:

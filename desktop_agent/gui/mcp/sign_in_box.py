@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.mcp import McpState
-from desktop_agent.gui.kit.links import open_link
+from desktop_agent.gui.kit.links import host_of, open_link
 from desktop_agent.gui.kit.safe_text import breakable, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -71,7 +69,7 @@ class SignInBox(QFrame):
         needs_it = state.phase == "sign_in" and not url
         if url != self._url:
             self._url = url
-            self._host.setText(with_marks(urlsplit(url).hostname or ""))
+            self._host.setText(host_of(QUrl(url)))
             self._address.setText(breakable(with_marks(url)))
             self._open.setAccessibleDescription(url)
         self._asked.setVisible(bool(url))

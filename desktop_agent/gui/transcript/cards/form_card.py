@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
 
 from desktop_agent.core.keys.redaction import is_secret_name
 from desktop_agent.core.parts.forms import FieldValue, FormAction, FormAnswer, ServerForm
 from desktop_agent.gui.kit.form_fields import FieldRow
-from desktop_agent.gui.kit.links import open_link
+from desktop_agent.gui.kit.links import host_of, open_link
 from desktop_agent.gui.kit.safe_text import breakable, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -77,8 +75,8 @@ class FormCard(AskCard):
             about = self.tr("Check the address before you open it in your browser.")
         self.body.addWidget(TextLabel(about, "muted", self, wraps=True))
         if form.url:
-            self.body.addWidget(TextLabel(urlsplit(form.url).hostname or "", "strong", self))
-            address = breakable(form.url)
+            self.body.addWidget(TextLabel(host_of(QUrl(form.url)), "strong", self))
+            address = breakable(with_marks(form.url))
             self.body.addWidget(
                 TextLabel(address, "mono", self, name="formAddress", wraps=True, copies=True)
             )

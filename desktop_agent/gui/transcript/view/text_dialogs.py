@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
+from desktop_agent.gui.kit.links import host_of, plain_address
 from desktop_agent.gui.kit.safe_text import hard_wrapped, terminal_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -59,18 +60,6 @@ def ask_to_open(
     dialog.setMinimumWidth(420)
     dialog.open()
     return dialog
-
-
-def plain_address(url: QUrl) -> str:
-    """Return the address as it goes out: ASCII alone."""
-    return bytes(url.toEncoded().data()).decode("ascii", "replace")
-
-
-def host_of(url: QUrl) -> str:
-    """Return the host in punycode, or the mail address."""
-    if url.scheme() == "mailto":
-        return with_marks(url.path())
-    return url.host(QUrl.ComponentFormattingOption.FullyEncoded)
 
 
 def show_text(theme: Theme, title: str, text: str, parent: QWidget) -> QDialog:
