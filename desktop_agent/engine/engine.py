@@ -90,7 +90,7 @@ class Engine(
         self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
-        held = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
+        held = Confinement(self._sandbox, around.is_machine_sandbox, around.own, around.registries)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
