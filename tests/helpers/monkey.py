@@ -52,7 +52,7 @@ from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.window.main_window import MainWindow
 from tests.bench.stage import Stage, run
 from tests.helpers import monkey_checks as checks
-from tests.helpers.monkey_checks import name, seen
+from tests.helpers.monkey_checks import focused, name, seen
 from tests.helpers.wrappers import misplaced
 
 _CHECK_EACH = 1000
@@ -211,7 +211,7 @@ class Monkey(QObject):
         return self._press(self._random.choice(_CONTROL_KEYS), modifiers)
 
     def _press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> str:
-        target = QApplication.activePopupWidget() or QApplication.focusWidget() or self._top
+        target = focused(self._top)
         said = f"key {key.name} {modifiers.value} at {name(target)}"
         QTest.keyClick(target, key, modifiers)
         return said
@@ -260,7 +260,7 @@ class Monkey(QObject):
         return said
 
     def _type_odd(self) -> str:
-        target = QApplication.focusWidget() or self._top
+        target = focused(self._top)
         words = self._random.choice(_ODD)
         said = f"type {words[:8]!a} at {name(target)}"
         event = QInputMethodEvent()
@@ -408,8 +408,8 @@ def _play(given: argparse.Namespace) -> int:
             monkey.done.disconnect(over.set)
             found = await _look(stage)
             defects.found += [f"after {len(monkey.trail)}: {one}" for one in found]
-            sys.stdout.write(f"{len(monkey.trail)} steps, {len(defects.found)} defects\n")
-            sys.stdout.flush()
+            sys.stdout.write(f"{len(monkey.trail)} steps\n")
+            defects.tell()
         await checks.at_rest(stage)
         defects.found += await checks.differences(stage)
         shown.update(checks.said_by_window(stage.window))
@@ -423,9 +423,7 @@ def _play(given: argparse.Namespace) -> int:
         wrong = checks.compare(said, stored.get(session, {}))
         defects.found += [f"{session} is not as the disk has it: {one}" for one in wrong]
     sys.stdout.write(f"sessions compared: {len(shown)}\n")
-    for text in defects.found:
-        sys.stdout.write(f"defect: {text}\n")
-    return 1 if defects.found else 0
+    return defects.tell()
 
 
 async def _look(stage: Stage) -> list[str]:

@@ -43,6 +43,7 @@ class Defects(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.found: list[str] = []
+        self._told = 0
         self.setFormatter(logging.Formatter("%(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -50,6 +51,14 @@ class Defects(logging.Handler):
 
     def hook(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
         logging.getLogger("monkey").error("not caught", exc_info=(kind, error, trace))
+
+    def tell(self) -> int:
+        """Write out what is new of it; return how many there are in all."""
+        for text in self.found[self._told :]:
+            sys.stdout.write(f"defect: {text}\n")
+        sys.stdout.flush()
+        self._told = len(self.found)
+        return self._told
 
     def listen(self) -> None:
         """Hear the whole process from now on."""
@@ -71,6 +80,12 @@ def seen(kind: type[W], above: QWidget) -> list[W]:
 
 def name(widget: QWidget) -> str:
     return f"{type(widget).__name__} {widget.objectName()}"
+
+
+def focused(top: QWidget) -> QWidget:
+    """Return where keys go: QTest would give them to a window that a dialog blocks, too."""
+    now = QApplication.focusWidget()
+    return now if now is not None and (now is top or top.isAncestorOf(now)) else top
 
 
 def dead_buttons(above: QWidget) -> list[str]:
@@ -100,7 +115,7 @@ async def escape_all(window: MainWindow) -> list[str]:
             top.close()
             pressed = 0
         else:
-            QTest.keyClick(QApplication.focusWidget() or top, Qt.Key.Key_Escape)
+            QTest.keyClick(focused(top), Qt.Key.Key_Escape)
         del top
         await pause(0.02)
     window.full.leave()
