@@ -237,7 +237,7 @@ class Monkey(QObject):
         if not count:
             return f"an empty {name(view)}"
         row = self._random.randrange(count)
-        view.scrollTo(view.model().index(row, 0))
+        view.scrollTo(view.model().index(row, 0), QAbstractItemView.ScrollHint.EnsureVisible)
         where = view.visualRect(view.model().index(row, 0))
         at = QPoint(
             where.left() + self._random.randrange(max(1, where.width())), where.center().y()
