@@ -22,6 +22,7 @@ from desktop_agent.core.events import (
     QuestionAnswered,
     RetryScheduled,
     StopReport,
+    ToolStarted,
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ThinkingPart, ToolCall
@@ -564,8 +565,8 @@ def test_a_line_of_activity_counts_what_was_done(view):
 
 def test_a_task_that_was_updated_is_told_as_done_and_without_a_number(view):
     one = call(1, "TaskUpdate", taskId="12", status="completed")
-    page = opened(begins(), says(1, "", one), ToolStarted(AGENT, one, "updating task 12", 1.0), gives(one), ends())
-    open_page(view, page)
+    started = ToolStarted(AGENT, one, "updating task 12", 1.0)
+    open_page(view, opened(begins(), says(1, "", one), started, gives(one), ends()))
     assert last_card(view).accessibleName().startswith("Updated a task")
 
 
