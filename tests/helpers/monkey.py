@@ -2,7 +2,9 @@
 
 python -m tests.helpers.monkey [--seed N] [--steps N]
 
-The same seed gives the same choices; what they meet depends on how far the work is by then.
+The same seed gives the same choices; what they meet depends on how far the work is by then. Each
+thousand steps, and at the end, it looks whether all still holds (`monkey_checks.py`). The error
+stream has the trail when MONKEY_TRAIL is set, and where all threads stand when nothing moves.
 """
 
 from __future__ import annotations
@@ -16,23 +18,46 @@ import os
 import random
 import sys
 import tempfile
-import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import shiboken6
 from PySide6.QtCore import QMimeData, QObject, QPoint, QPointF, Qt, QTimer, QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent, QWheelEvent
+from PySide6.QtGui import (
+    QDesktopServices,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QInputMethodEvent,
+    QWheelEvent,
+)
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLineEdit,
+    QPlainTextEdit,
+    QWidget,
+)
 
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.window.main_window import MainWindow
+from tests.bench.stage import Stage, run
+from tests.helpers import monkey_checks as checks
+from tests.helpers.monkey_checks import focused, name, seen
 from tests.helpers.wrappers import misplaced
 
-_W = TypeVar("_W", bound=QWidget)
+_CHECK_EACH = 1000
+# Of one step, on a busy machine; a dump of all threads then, and the end.
+_HANG_S = 300
 # What the demo works on: a survey with tasks, subagents, questions and approvals.
 _WORDS = (
     "Look around in this folder and write an overview of it.",
@@ -42,6 +67,20 @@ _WORDS = (
     "@no",
     "**bold** `code` ünïcödé 漢字 \u202e",
     "x" * 400,
+    "read notes.txt",
+    "ask me something",
+    "/compact",
+)
+# What no keyboard has: joined pictures, right to left, half a pair, controls, what begins markup.
+_ODD = (
+    "👩‍👩‍👧‍👦",
+    "שלום",
+    "\ud83d",
+    "\x00\x07\x1b[31m",
+    "e\u0301" * 40,
+    "<b>&amp;",
+    "\u2028\u2029",
+    "漢" * 80,
 )
 _K = Qt.Key
 _KEYS = (
@@ -64,33 +103,8 @@ _CONTROL_KEYS = (
 )
 # What would ask the network, or end the app.
 _LEFT_ALONE = frozenset({"checkUpdates", "updateCheck", "quitApp"})
+_FIELDS = (QAbstractButton, QComboBox, QLineEdit)
 _SCHEMES = ("http", "https", "mailto", "file")
-
-
-class Defects(logging.Handler):
-    """Hears what nobody caught: errors that were logged, and what Qt or a thread complains of."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.found: list[str] = []
-        self.setFormatter(logging.Formatter("%(name)s: %(message)s"))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.found.append(self.format(record))
-
-    def hook(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        logging.getLogger("monkey").error("not caught", exc_info=(kind, error, trace))
-
-    def listen(self) -> None:
-        """Hear the whole process from now on."""
-        logging.getLogger().addHandler(self)
-        sys.excepthook = self.hook
-        sys.unraisablehook = lambda one: self.hook(
-            one.exc_type, one.exc_value or Exception(one.err_msg), one.exc_traceback
-        )
-        threading.excepthook = lambda one: self.hook(
-            one.exc_type, one.exc_value or Exception(), one.exc_traceback
-        )
 
 
 class Monkey(QObject):
@@ -107,6 +121,8 @@ class Monkey(QObject):
         self._random = random.Random(seed)
         self._left = 0
         self.trail: list[str] = []
+        # What was open over the window, and which page lay in it, how many steps long.
+        self.reached: Counter[str] = Counter()
         self._acts: Sequence[tuple[int, Callable[[], str]]] = (
             (40, self._press_key),
             (12, self._press_control),
@@ -118,6 +134,9 @@ class Monkey(QObject):
             (3, self._resize),
             (1, self._change_look),
             (8, self._type_words),
+            (4, self._type_odd),
+            (6, self._choose_row),
+            (4, self._command),
             (5, self._approve),
             (2, self._collect),
         )
@@ -135,25 +154,43 @@ class Monkey(QObject):
 
     def _step(self) -> None:
         if self._left <= 0:
-            for scheme in _SCHEMES:
-                QDesktopServices.unsetUrlHandler(scheme)
             self.done.emit()
             return
         self._left -= 1
+        faulthandler.dump_traceback_later(_HANG_S, exit=True)
         # Before the act: it may open a dialog, whose loop goes on with the next.
         QTimer.singleShot(0, self, self._step)
         if not self._window.isVisible():
             self._window.show()
         dialog = QApplication.activeModalWidget()
+        self._note(dialog)
         if isinstance(dialog, QFileDialog):
-            dialog.reject()
-            self.trail.append("leave a file dialog")
+            self.trail.append(self._leave_files(dialog))
             return
         weights = [weight for weight, _ in self._acts]
         _, act = self._random.choices(self._acts, weights)[0]
         self.trail.append(act())
         if os.environ.get("MONKEY_TRAIL"):
             sys.stderr.write(f"{len(self.trail)} {self.trail[-1]}\n")
+
+    def _note(self, dialog: QWidget | None) -> None:
+        over = (
+            QApplication.activePopupWidget() or dialog or self._window.frame.stack.currentWidget()
+        )
+        if over is not None:
+            self.reached[name(over)] += 1
+
+    def _leave_files(self, dialog: QFileDialog) -> str:
+        """Name a file there, now and then; nothing is to be found outside of the folder."""
+        if self._random.random() < 0.5:
+            dialog.reject()
+            return "leave a file dialog"
+        name_of = self._random.choice(("notes.txt", "out.json", "out.html", ""))
+        dialog.selectFile(str(self._folder / name_of))
+        dialog.accept()
+        if shiboken6.isValid(dialog) and dialog.isVisible():
+            dialog.reject()
+        return f"choose {name_of!r} in a file dialog"
 
     # -- what it does ----------------------------------------------------------------------
 
@@ -174,19 +211,61 @@ class Monkey(QObject):
         return self._press(self._random.choice(_CONTROL_KEYS), modifiers)
 
     def _press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> str:
-        target = QApplication.activePopupWidget() or QApplication.focusWidget() or self._top
-        said = f"key {key.name} {modifiers.value} at {_name(target)}"
+        target = focused(self._top)
+        said = f"key {key.name} {modifiers.value} at {name(target)}"
         QTest.keyClick(target, key, modifiers)
         return said
 
     def _click_control(self) -> str:
-        shown = [one for one in _seen(QPushButton, self._top) if one.isEnabled()]
-        shown = [one for one in shown if one.objectName() not in _LEFT_ALONE]
+        shown = [one for one in seen(QWidget, self._top) if isinstance(one, _FIELDS)]
+        shown = [one for one in shown if one.isEnabled() and one.objectName() not in _LEFT_ALONE]
         if not shown:
             return "nothing to click"
-        button = self._random.choice(shown)
-        said = f"click {_name(button)} “{button.accessibleName() or button.text()}”"
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+        control = self._random.choice(shown)
+        said = f"click {name(control)} “{control.accessibleName()}”"
+        # Where a button's own place is: a check box is as wide as its row.
+        QTest.mouseClick(control, Qt.MouseButton.LeftButton, pos=QPoint(10, control.height() // 2))
+        return said
+
+    def _choose_row(self) -> str:
+        """Click a row of a list: sessions, tasks, subagents, changes, skills, commands."""
+        shown = [one for one in seen(QAbstractItemView, self._top) if one.isEnabled()]
+        if not shown:
+            return "no list"
+        view = self._random.choice(shown)
+        count = view.model().rowCount() if view.model() is not None else 0
+        if not count:
+            return f"an empty {name(view)}"
+        row = self._random.randrange(count)
+        view.scrollTo(view.model().index(row, 0), QAbstractItemView.ScrollHint.EnsureVisible)
+        where = view.visualRect(view.model().index(row, 0))
+        at = QPoint(
+            where.left() + self._random.randrange(max(1, where.width())), where.center().y()
+        )
+        button = self._random.choice((*[Qt.MouseButton.LeftButton] * 3, Qt.MouseButton.RightButton))
+        click = QTest.mouseDClick if self._random.random() < 0.2 else QTest.mouseClick
+        said = f"row {row} of {name(view)}"
+        click(view.viewport(), button, Qt.KeyboardModifier.NoModifier, at)
+        return said
+
+    def _command(self) -> str:
+        """Give one of the window's commands, as its menus do."""
+        if self._top is not self._window:
+            return "no menu"
+        commands = self._window.commands
+        given = [one for one in commands.all if one is not commands.quit and one.isEnabled()]
+        action = self._random.choice(given)
+        said = f"command {action.text()}"
+        action.trigger()
+        return said
+
+    def _type_odd(self) -> str:
+        target = focused(self._top)
+        words = self._random.choice(_ODD)
+        said = f"type {words[:8]!a} at {name(target)}"
+        event = QInputMethodEvent()
+        event.setCommitString(words)
+        QApplication.sendEvent(target, event)
         return said
 
     def _place(self) -> tuple[QWidget, QPoint]:
@@ -201,7 +280,7 @@ class Monkey(QObject):
             return "left alone"
         button = self._random.choice((*[Qt.MouseButton.LeftButton] * 3, Qt.MouseButton.RightButton))
         click = QTest.mouseDClick if self._random.random() < 0.2 else QTest.mouseClick
-        said = f"click at {_name(target)}"
+        said = f"click at {name(target)}"
         within = target.mapFrom(top, where)
         QTest.mouseMove(target, within)
         click(target, button, Qt.KeyboardModifier.NoModifier, within)
@@ -212,7 +291,7 @@ class Monkey(QObject):
         target = top.childAt(where) or top
         within = target.mapFrom(top, where)
         left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-        said = f"drag at {_name(target)}"
+        said = f"drag at {name(target)}"
         QTest.mousePress(target, left, none, within)
         if shiboken6.isValid(target):
             QTest.mouseRelease(target, left, none, within + QPoint(40, 60))
@@ -232,20 +311,30 @@ class Monkey(QObject):
 
     def _drop(self) -> str:
         data = QMimeData()
-        kind = self._random.choice(("file", "folder", "text", "none"))
+        kind = self._random.choice(("file", "folder", "text", "none", "missing"))
         if kind == "text":
             data.setText("dropped words")
         elif kind != "none":
-            path = self._folder if kind == "folder" else self._folder / "notes.txt"
+            names = {"folder": "", "missing": "gone.txt"}
+            path = self._folder / names.get(kind, "notes.txt")
             data.setUrls([QUrl.fromLocalFile(str(path))])
-        where, copy = QPoint(200, 200), Qt.DropAction.CopyAction
-        left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-        entered = QDragEnterEvent(where, copy, data, left, none)
-        QApplication.sendEvent(self._window, entered)
-        if entered.isAccepted():
-            dropped = QDropEvent(QPointF(where), copy, data, left, none)
-            QApplication.sendEvent(self._window, dropped)
-        return f"drop {kind}"
+        top, where = self._place()
+        target = top.childAt(where) or top
+        while not target.acceptDrops() and target is not top:
+            target = target.parentWidget() or top
+        within, said = target.mapFrom(top, where), f"drop {kind} at {name(target)}"
+        copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+        none = Qt.KeyboardModifier.NoModifier
+        entered = QDragEnterEvent(within, copy, data, left, none)
+        QApplication.sendEvent(target, entered)
+        if not entered.isAccepted():
+            return f"{said}: refused"
+        QApplication.sendEvent(target, QDragMoveEvent(within, copy, data, left, none))
+        if self._random.random() < 0.2:
+            QApplication.sendEvent(target, QDragLeaveEvent())
+        else:
+            QApplication.sendEvent(target, QDropEvent(QPointF(within), copy, data, left, none))
+        return said
 
     def _resize(self) -> str:
         size = self._random.randrange(420, 1900), self._random.randrange(400, 1200)
@@ -270,7 +359,7 @@ class Monkey(QObject):
         return f"type {words[:20]!r}"
 
     def _approve(self) -> str:
-        for card in _seen(ApprovalCard, self._window):
+        for card in seen(ApprovalCard, self._window):
             if card.is_armed:
                 card.setFocus()
                 QTest.keyClick(card, Qt.Key.Key_Return)
@@ -280,24 +369,6 @@ class Monkey(QObject):
     def _collect(self) -> str:
         gc.collect()
         return "collect"
-
-
-def _seen(kind: type[_W], above: QWidget) -> list[_W]:
-    """Return what is seen of a kind. `findChildren` would tie what it returns to the window."""
-    found = [one for one in QApplication.allWidgets() if isinstance(one, kind)]
-    return [one for one in found if one.isVisible() and above.isAncestorOf(one)]
-
-
-def _name(widget: QObject) -> str:
-    return f"{type(widget).__name__} {widget.objectName()}"
-
-
-async def leave_dialogs(window: MainWindow, turn: Callable[[], Any]) -> None:
-    """Close what is open over the window, as Esc does."""
-    while (top := QApplication.activePopupWidget() or QApplication.activeModalWidget()) is not None:
-        top.close()
-        await turn()
-    window.full.leave()
 
 
 def _given() -> argparse.Namespace:
@@ -321,29 +392,46 @@ def main() -> int:
 
 
 def _play(given: argparse.Namespace) -> int:
-    from desktop_agent.core.settings import Settings
-    from tests.bench.stage import Stage, pause, run
-
-    defects = Defects()
+    defects = checks.Defects()
+    shown: dict[SessionId, checks.Said] = {}
 
     async def play(stage: Stage) -> None:
         defects.listen()
         (stage.folder / "notes.txt").write_text("milk\n")
         await stage.until(lambda: bool(stage.agents))
         monkey = Monkey(stage.window, stage.theme, stage.folder, given.seed)
-        over = asyncio.Event()
-        monkey.done.connect(over.set)
-        monkey.start(given.steps)
-        await over.wait()
-        await leave_dialogs(stage.window, lambda: pause(0.05))
-        gc.collect()
-        sys.stdout.write("".join(f"misplaced: {one}\n" for one in misplaced()))
-        sys.stdout.write(f"sessions: {len(stage.agents)}\n")
+        for _ in range(0, given.steps, _CHECK_EACH):
+            over = asyncio.Event()
+            monkey.done.connect(over.set)
+            monkey.start(min(_CHECK_EACH, given.steps))
+            await over.wait()
+            monkey.done.disconnect(over.set)
+            found = await _look(stage)
+            defects.found += [f"after {len(monkey.trail)}: {one}" for one in found]
+            sys.stdout.write(f"{len(monkey.trail)} steps\n")
+            defects.tell()
+        await checks.at_rest(stage)
+        defects.found += await checks.differences(stage)
+        shown.update(checks.said_by_window(stage.window))
+        for what, steps in monkey.reached.most_common():
+            sys.stdout.write(f"reached: {steps} {what}\n")
 
     run(play, Settings(model="demo", theme="light"))
-    for text in defects.found:
-        sys.stdout.write(f"defect: {text}\n")
-    return 1 if defects.found else 0
+    faulthandler.cancel_dump_traceback_later()
+    stored = checks.said_by_disk(Path(os.environ["DESKTOP_AGENT_HOME"]), shown)
+    for session, said in shown.items():
+        wrong = checks.compare(said, stored.get(session, {}))
+        defects.found += [f"{session} is not as the disk has it: {one}" for one in wrong]
+    sys.stdout.write(f"sessions compared: {len(shown)}\n")
+    return defects.tell()
+
+
+async def _look(stage: Stage) -> list[str]:
+    """Return what does not hold in between."""
+    found = await checks.escape_all(stage.window)
+    found += [f"nobody hears {one}" for one in checks.dead_buttons(stage.window)]
+    gc.collect()
+    return found + [f"misplaced: {one}" for one in misplaced()]
 
 
 if __name__ == "__main__":

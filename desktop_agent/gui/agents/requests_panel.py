@@ -100,12 +100,8 @@ class RequestsPanel(QWidget):
         return view is not None
 
     def focus_oldest(self) -> bool:
-        """Give the oldest the focus; tell whether there is one."""
-        first = next(iter(self._views.values()), None)
-        if first is not None:
-            first.setFocus(Qt.FocusReason.ShortcutFocusReason)
-            self._area.ensureWidgetVisible(first)
-        return first is not None
+        """Give the oldest the focus, to be answered; tell whether there is one."""
+        return self.focus_ask(next(iter(self._views), ""))
 
     @property
     def _is_armed(self) -> bool:

@@ -283,12 +283,16 @@ class SidePanelController(Controller):
 
     def review(self) -> None:
         """Go to what waits longest: here, else in the list of the whole tree; then who holds."""
-        if self._show_card() or self._panel is None:
+        waiting, held, shown = self._known.waiting(), self._known.held, self._session.agent
+        # The card of a subagent's question only leads to the list.
+        is_elsewhere = bool(waiting) and all(one.agent_id != shown for one in waiting)
+        if (not is_elsewhere or shown in held) and self._show_card():
             return
-        asks, held = self._panel.agents.asks, self._known.held
-        if asks.count:
+        if self._panel is None:
+            return
+        if waiting:
             self._reveal()
-            asks.focus_oldest()
+            self._panel.agents.asks.focus_oldest()
         elif held:
             self._go_to_ask(held[0])
 

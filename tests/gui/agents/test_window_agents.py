@@ -460,8 +460,12 @@ def test_a_childs_question_in_the_main_transcript_leads_to_where_it_is_answered(
     wait_shown(qtbot, window, "alpha asked: Which currency?")
     qtbot.waitUntil(lambda: shown_button(window, "answerElsewhere") is not None, timeout=WAIT)
     assert not [f for f in window.findChildren(QLineEdit, "otherAnswer") if f.isVisible()]
-    click(qtbot, window, "answerElsewhere")
+    # What is typed after Alt+A is the answer.
+    window.commands.approval.trigger()
     (field,) = [f for f in window.findChildren(QLineEdit, "askField") if f.isVisible()]
+    qtbot.waitFocus(field)
+    window.frame.composer.focus_text()
+    click(qtbot, window, "answerElsewhere")
     qtbot.waitFocus(field)
     field.setText("euros")
     qtbot.waitUntil(lambda: _is_answered(qtbot, window, team), timeout=WAIT)

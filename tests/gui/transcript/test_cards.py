@@ -22,6 +22,7 @@ from desktop_agent.core.events import (
     QuestionAnswered,
     RetryScheduled,
     StopReport,
+    ToolStarted,
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay, ThinkingPart, ToolCall
@@ -544,7 +545,7 @@ def test_a_running_tool_is_stopped_from_its_card_by_mouse_and_by_keys(view, qtbo
         ),
         ("answer_child", {"agent_id": "sa_1", "answer": "Euros"}, "Answer a subagent Euros"),
         ("steer", {"agent_id": "sa_1", "note": "use\neuros"}, "Steer a subagent use euros"),
-        ("wait", {"agent_ids": ["sa_1"]}, "Wait for subagents"),
+        ("wait", {"agent_ids": ["sa_1"]}, "Waited for subagents"),
     ],
 )
 def test_what_agents_say_to_each_other_reads_as_words_not_as_ids(view, name, arguments, said):
@@ -560,6 +561,13 @@ def test_a_line_of_activity_counts_what_was_done(view):
     done = [event for one in calls for event in (says(one.id, "", one), runs(one), gives(one))]
     open_page(view, opened(begins(), *done, ends()))
     assert last_card(view).accessibleName() == "Read 2 files, searched 1 ×"
+
+
+def test_a_task_that_was_updated_is_told_as_done_and_without_a_number(view):
+    one = call(1, "TaskUpdate", taskId="12", status="completed")
+    started = ToolStarted(AGENT, one, "updating task 12", 1.0)
+    open_page(view, opened(begins(), says(1, "", one), started, gives(one), ends()))
+    assert last_card(view).accessibleName().startswith("Updated a task")
 
 
 def test_a_line_of_activity_opens_to_its_cards_and_closes_again(view, qtbot):

@@ -15,6 +15,21 @@ from desktop_agent.gui.transcript.state.rows import ActivityRow
 translate = QCoreApplication.translate
 _LOOKS = frozenset({"glob", "grep"})
 _NOTABLE_S = 1.0
+# While it is done, and after.
+_TASK_WORDS = {
+    "TaskUpdate": (
+        str(QT_TRANSLATE_NOOP("Transcript", "Updating a task")),
+        str(QT_TRANSLATE_NOOP("Transcript", "Updated a task")),
+    ),
+    "TaskGet": (
+        str(QT_TRANSLATE_NOOP("Transcript", "Looking at a task")),
+        str(QT_TRANSLATE_NOOP("Transcript", "Looked at a task")),
+    ),
+    "TaskList": (
+        str(QT_TRANSLATE_NOOP("Transcript", "Looking at the tasks")),
+        str(QT_TRANSLATE_NOOP("Transcript", "Looked at the tasks")),
+    ),
+}
 
 
 def activity_text(row: ActivityRow) -> str:
@@ -38,9 +53,16 @@ def running_text(row: ActivityRow) -> str:
 
 
 def _of_one(call: ToolItem) -> str:
-    if call.call.name == "wait" and call.state == "ok" and call.seconds >= _NOTABLE_S:
+    name, is_over = call.call.name, call.state == "ok"
+    if name == "wait" and is_over and call.seconds >= _NOTABLE_S:
         waited = translate("Transcript", "Waited {time} for subagents")
         return waited.format(time=duration_text(call.seconds))
+    if name == "wait":
+        waits = translate("Transcript", "Waiting for subagents")
+        return translate("Transcript", "Waited for subagents") if is_over else waits
+    # Which one, and to what, the list of tasks shows: a number says nothing.
+    if name in _TASK_WORDS:
+        return translate("Transcript", _TASK_WORDS[name][is_over])
     said = tool_text(call.call, call.doing)
     return f"{said.verb} {said.target}".strip()
 
