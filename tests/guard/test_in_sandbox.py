@@ -200,7 +200,7 @@ async def test_what_a_command_serves_is_seen_by_the_persons_browser_once_it_is_o
     with pytest.raises(ToolError, match="nothing serves port 8124"):
         await inside.sandbox.share_port(SESSION, 8124)
     await inside.sandbox.forget(SESSION)
-    with pytest.raises(OSError):
+    with pytest.raises(ConnectionError):
         await fetch(port)
     (inside.folder / "stop").touch()
     await serving
