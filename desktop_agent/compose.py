@@ -37,6 +37,7 @@ from desktop_agent.tools.shell.jobs import Jobs
 
 if TYPE_CHECKING:
     from desktop_agent.adapters.network.guarded_network import GuardedNetwork
+    from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
     from desktop_agent.adapters.skills.library import SkillLibrary
     from desktop_agent.engine.mcp.servers import Servers, Surroundings
 
@@ -208,6 +209,7 @@ def _environment(
         describe_model=lambda name: model.call("model_info", model=name),
         sandbox=sandbox,
         registries=_registries(sandbox, data_dir) if sandbox is not None else None,
+        served=sandbox,
         inventory=_inventory(data_dir),
         installer=_installer(),
         is_machine_sandbox=network is None,
@@ -243,7 +245,7 @@ def _installer() -> SandboxInstaller:
     return PackageInstaller()
 
 
-def _sandbox(data_dir: Path, network: GuardedNetwork) -> Sandbox:
+def _sandbox(data_dir: Path, network: GuardedNetwork) -> NetworkedSandbox:
     # Elsewhere than on Linux it says that it doesn't hold, and why.
     from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
     from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox

@@ -102,6 +102,7 @@ class Engine(
             kept=self._kept,
         )
         self._hosts, self._installer = self._dispatch.hosts, around.installer
+        self._served = around.served
         self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
