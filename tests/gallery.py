@@ -29,6 +29,7 @@ from desktop_agent.gui.startup.run import make_application
 from desktop_agent.gui.state.background_jobs import BackgroundJob
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
+from desktop_agent.gui.window.app_windows import AppWindows
 from desktop_agent.gui.window.main_window import MainWindow
 from tests import gallery_story as story
 from tests.bench.stage import pause
@@ -41,7 +42,7 @@ from tests.gallery_servers import show_servers
 from tests.gallery_sessions import show_sessions
 from tests.gallery_skills import show_skills
 from tests.gallery_usage import show_usage
-from tests.helpers.windows import bridge_of, part, side_panel
+from tests.helpers.windows import app_of, bridge_of, part, side_panel
 
 _HIGH = 900
 _SETTLE_S = 0.45
@@ -57,7 +58,8 @@ class Gallery:
         self.window = self.make(Settings(theme=given.theme, text_scale=given.text, model="demo"))
 
     def make(self, settings: Settings) -> MainWindow:
-        window = MainWindow(self.theme, Bridge(), settings, "")
+        bridge = Bridge()
+        window = AppWindows(self.theme, bridge, settings, bridge).open_first()
         window.resize(self.given.width, _HIGH)
         window.show()
         window.activateWindow()
@@ -155,6 +157,26 @@ async def _session(gallery: Gallery) -> None:
     await gallery.take("11-models")
     part(gallery.window, "modelPicker").close()
     await _finding(gallery)
+
+
+async def _windows(gallery: Gallery) -> None:
+    """Show a session that has a request in two windows: the second can only read it."""
+    opened = story.working()
+    gallery.show(opened)
+    first = gallery.window
+    app = app_of(first)
+    app.open_beside(first)
+    second = app.windows[1]
+    gallery.hear(SessionsChanged(story.SESSIONS))
+    second.flow.show_session(opened.info.id)
+    gallery.hear(opened)
+    await gallery.take("16-reading-window", second)
+    second.frame.sidebar.sessions.renamed.emit(opened.info.id, "Another name")
+    await gallery.take("17-reading-window-refused", second)
+    part(second, "dismissNotice").click()
+    app.take_over(second)
+    await gallery.take("18-first-window-reads")
+    second.close()
 
 
 async def _refusing(gallery: Gallery) -> None:
@@ -291,6 +313,7 @@ async def _usage(gallery: Gallery) -> None:
 PARTS: dict[str, Callable] = {
     "first": _first_run,
     "session": _session,
+    "windows": _windows,
     "sessions": show_sessions,
     "settings": _settings,
     "team": _team,

@@ -18,14 +18,14 @@ def _tell() -> None:
 
 def main() -> None:
     """Start the window on an empty folder, with a model chosen."""
-    from desktop_agent.gui.startup import run
+    from desktop_agent.gui.window import app_windows
 
-    class Watched(run.MainWindow):
+    class Watched(app_windows.MainWindow):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.painted.connect(_tell)
 
-    run.MainWindow = Watched
+    app_windows.MainWindow = Watched
     folder = Path(os.environ["DESKTOP_AGENT_HOME"]) / "folder"
     folder.mkdir(parents=True)
     sys.exit(start(["--demo", str(folder)]))

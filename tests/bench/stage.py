@@ -25,7 +25,7 @@ from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.startup.gc_timer import GcTimer
 from desktop_agent.gui.startup.run import make_application
-from desktop_agent.gui.window.main_window import MainWindow
+from desktop_agent.gui.window.app_windows import AppWindows
 
 _TICK_MS = 16
 
@@ -87,7 +87,8 @@ class Stage:
         self.bridge = Bridge()
         self.theme = Theme(app)
         self.theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
-        self.window = MainWindow(self.theme, self.bridge, settings, str(self.folder))
+        windows = AppWindows(self.theme, self.bridge, settings, self.bridge)
+        self.window = windows.open_first(str(self.folder))
         self._arrived = asyncio.Event()
         self.bridge.received.connect(self._on_received)
         self.bridge.received.connect(GcTimer(self.bridge).check)

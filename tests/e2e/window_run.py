@@ -32,6 +32,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.startup.run import make_application, run_loop, wait_for_paint
+from desktop_agent.gui.window.app_windows import AppWindows
 from desktop_agent.gui.window.main_window import MainWindow
 
 
@@ -78,13 +79,14 @@ def run_window(
     """Run the app; what `hearer` returns gets every batch of events."""
     app = make_application()
     bridge = Bridge(app)
-    window = MainWindow(Theme(app), bridge, settings, folder or None)
+    windows = AppWindows(Theme(app), bridge, settings, app)
+    window = windows.open_first(folder or None)
     # A connection does not keep the object of a bound method.
     hear = hearer(window, bridge)
     bridge.received.connect(hear)
     window.show()
     wait_for_paint(window)
-    return run_loop(app, window, bridge, _compose)
+    return run_loop(app, windows, bridge, _compose)
 
 
 def main() -> int:

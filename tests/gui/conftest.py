@@ -48,7 +48,7 @@ def open_window(qtbot, theme, window_loop, forked_hosts):
     from desktop_agent import paths
     from desktop_agent.app import _compose
     from desktop_agent.gui.bridge.bridge import Asked, Bridge
-    from desktop_agent.gui.window.main_window import MainWindow
+    from desktop_agent.gui.window.app_windows import AppWindows
 
     opened = []
 
@@ -66,7 +66,9 @@ def open_window(qtbot, theme, window_loop, forked_hosts):
         settings = Settings(**{"reduce_motion": True, "theme": "light", **changes})
         save(paths.config_dir() / "settings.json", settings)
         bridge = Bridge()
-        window = MainWindow(theme, bridge, settings, str(folder) or None)
+        # The bridge keeps them, as the app does.
+        windows = AppWindows(theme, bridge, settings, bridge)
+        window = windows.open_first(str(folder) or None)
         window.resize(1200, 800)
         window.show()
         qtbot.waitExposed(window)

@@ -31,6 +31,11 @@ def bridge_of(window: Any) -> Any:
     return window._bridge
 
 
+def app_of(window: Any) -> Any:
+    """Return all windows of the app that a window is one of."""
+    return window._host
+
+
 def backend_of(window: Any) -> Any:
     """Return the engine's side of a window: engine, store and model host."""
     return bridge_of(window)._thread._backend
@@ -45,6 +50,19 @@ def has_running_timer(owner: QObject) -> bool:
 def turn_spinners(theme: Any) -> None:
     """Have everything that turns turn once, as its clock does."""
     theme.pulse.findChild(QTimer).timeout.emit()
+
+
+class Front:
+    """A desktop on which the user is in another app than ours."""
+
+    def __init__(self) -> None:
+        self._window = QWidget()
+
+    def is_active(self) -> bool:
+        return False
+
+    def window_for(self, session_id: str) -> QWidget:
+        return self._window
 
 
 class Painted(QObject):

@@ -23,6 +23,7 @@ from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.rows import Switch
 from desktop_agent.gui.startup.run import UpdateNotice
+from desktop_agent.gui.window.app_windows import AppWindows
 from desktop_agent.gui.window.main_window import MainWindow
 
 PAGE = "https://example.invalid/releases"
@@ -205,9 +206,10 @@ def test_a_start_asks_only_when_the_person_has_allowed_it(
     config.mkdir()
     settings_file.save(config / "settings.json", settings)
     bridge = Bridge()
-    window = MainWindow(theme, bridge, settings, None)
+    windows = AppWindows(theme, bridge, settings, bridge)
+    window = windows.open_first()
     qtbot.addWidget(window)
-    UpdateNotice(window, bridge)
+    UpdateNotice(windows, bridge)
 
     async def made(emit):
         return await compose(emit, data_dir=tmp_path, config_dir=config, is_warmed=False)

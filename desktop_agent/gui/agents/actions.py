@@ -37,6 +37,7 @@ _KEYS = {
 }
 _NEW_GROUP = frozenset({"pause", "budget", "open", "undo"})
 _NEED_LIFE = frozenset({"steer", "aside", "pause", "step", "finish", "stop", "budget"})
+_READING = frozenset({"probe", "open", "copy"})
 
 
 class AgentActions(QObject):
@@ -57,6 +58,7 @@ class AgentActions(QObject):
         self._actions: dict[str, QAction] = {}
         # Those whose changes of files stand.
         self._changed_by: frozenset[AgentId] = frozenset()
+        self._is_read_only = False
         for command in ICONS:
             action = named(QAction(self), f"agent-{command}")
             action.setShortcuts([QKeySequence(key) for key in _KEYS.get(command, ())])
@@ -80,12 +82,20 @@ class AgentActions(QObject):
             self._changed_by = agents
             self._refresh()
 
+    def set_read_only(self, is_read_only: bool) -> None:
+        """Offer what reads alone: another window has the session for writing."""
+        if is_read_only != self._is_read_only:
+            self._is_read_only = is_read_only
+            self._refresh()
+
     def can_do(self, row: AgentRow, command: str) -> bool:
         """Tell whether the command makes sense for the row now."""
         return not self.reason(row, command)
 
     def reason(self, row: AgentRow, command: str) -> str:
         """Return why a command is not available; empty when it is."""
+        if self._is_read_only and command not in _READING:
+            return self.tr("Another window has this session for writing")
         if row.info.is_ended and command in _NEED_LIFE:
             return self.tr("It has ended")
         if row.state == "stopping" and command in _NEED_LIFE:

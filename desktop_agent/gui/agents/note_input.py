@@ -36,7 +36,7 @@ class SteerInput(QWidget):
         self._reason = ""
         self._mode: SteerMode = "steer"
         self._drafts: dict[tuple[str, SteerMode], str] = {}
-        self._kept = TextCache(paths.data_dir() / "steer_drafts.json", self)
+        self._kept = TextCache.of(paths.data_dir() / "steer_drafts.json", self)
         self.setObjectName("steerInput")
         self.field = named(QLineEdit(self), "steerField")
         self.field.returnPressed.connect(self._send)

@@ -91,7 +91,9 @@ class AgentPanel(QWidget):
 
     def show_state(self, state: SessionState, changed: Facet) -> None:
         self._state = state
-        if changed & (Facet.SESSION | Facet.SHOWN | Facet.AGENTS | Facet.REQUESTS):
+        if changed & (Facet.SHOWN | Facet.WRITER):
+            self.tree.view.actions_of_row.set_read_only(state.is_read_only)
+        if changed & (Facet.SESSION | Facet.SHOWN | Facet.AGENTS | Facet.REQUESTS | Facet.WRITER):
             self.asks.show_state(state)
         if changed & Facet.SESSION:
             self.tree.close_up()
@@ -101,7 +103,7 @@ class AgentPanel(QWidget):
             self.tree.flush()
         if changed & Facet.CHANGES:
             self.tree.view.actions_of_row.set_changed_by(state.changed_by)
-        if changed & (Facet.CHANGES | Facet.AGENTS | Facet.BUDGETS | Facet.REQUESTS | Facet.NOTES):
+        if changed & ~(Facet.SESSION | Facet.SHOWN | Facet.TASKS | Facet.SANDBOX):
             self.show_card()
 
     def set_probe_result(self, agent_id: str, text: str) -> None:

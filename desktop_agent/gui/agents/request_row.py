@@ -28,7 +28,7 @@ from desktop_agent.gui.kit.widgets import (
     named,
     row,
 )
-from desktop_agent.gui.state.session_state import PendingRequest
+from desktop_agent.gui.state.pending_request import PendingRequest
 from desktop_agent.gui.transcript.cards.approval_text import is_host, request_text
 
 # The card in the transcript shows all of it.

@@ -27,7 +27,8 @@ from desktop_agent.gui.kit.widgets import (
     row,
     ticker,
 )
-from desktop_agent.gui.state.session_state import PendingRequest, SessionState
+from desktop_agent.gui.state.pending_request import PendingRequest
+from desktop_agent.gui.state.session_state import SessionState
 
 # After the list has moved, a click may have been meant for another row.
 ARM_S = 0.4
@@ -80,6 +81,7 @@ class RequestsPanel(QWidget):
                 self.count_changed.emit(len(waiting))
         for view in self._views.values():
             view.set_pointer(is_pointer=view.ask.agent_id == state.shown)
+        self._content.setEnabled(not state.is_read_only)
         self._show_ages()
         self.setVisible(bool(waiting))
 

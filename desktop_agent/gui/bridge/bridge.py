@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from PySide6.QtCore import QObject, Qt, Signal
 
@@ -152,6 +152,18 @@ class Asked:
         return call
 
 
+class Questions(Protocol):
+    """What can be awaited of a bridge."""
+
+    queries: EngineQueries
+    changes: ChangeRequests
+    skills: SkillLibrary
+    keys: KeyStore
+    catalog: ModelCatalog
+    files: SessionFiles
+    updates: UpdateCheck
+
+
 class Queries(QObject):
     """Runs queries on the window's loop and keeps them alive until they are answered.
 
@@ -161,7 +173,7 @@ class Queries(QObject):
 
     failed = Signal(str)
 
-    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
+    def __init__(self, bridge: Questions, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.engine = bridge.queries
         self.changes = bridge.changes

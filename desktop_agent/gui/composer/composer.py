@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Mode
@@ -23,10 +23,11 @@ from desktop_agent.gui.composer.branch_bar import BranchBar
 from desktop_agent.gui.composer.drafts import Draft, Drafts
 from desktop_agent.gui.composer.frame import Centred, ComposerFrame
 from desktop_agent.gui.composer.input import COMMANDS, ComposerInput
+from desktop_agent.gui.composer.stand_ins import EndedBar, ReadOnlyBar
 from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import column, row
 from desktop_agent.gui.language_models.text import own_name
 from desktop_agent.gui.notes.strip import NoteStrip
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow
@@ -69,7 +70,7 @@ class Composer(QWidget):
         self._tokens: int | None = None
         # The turn that the user asked to stop.
         self._stopped_turn = -1
-        self._has_begun = False
+        self._has_begun = self._is_read_only = False
         # A message that was sent while its files were still being read goes when they are.
         self._when_read: Callable[[], None] | None = None
         # Sent, but not on disk as far as is known: by note, whose it is and its session's draft.
@@ -81,7 +82,8 @@ class Composer(QWidget):
         self.box = ComposerInput(theme, self._frame)
         self._bar = ComposerBar(theme, self._frame)
         self.mode_button = self._bar.mode
-        self._ended = _EndedBar(theme, self)
+        self._ended = EndedBar(theme, self)
+        self.read_only = ReadOnlyBar(theme, self)
         self._branch = BranchBar(theme, self)
         # By agent: what the next message begins a branch in place of.
         self._branching: dict[AgentId, BranchDraft] = {}
@@ -114,8 +116,13 @@ class Composer(QWidget):
 
     def show_state(self, state: SessionState) -> None:
         """Show the notes, the turn and the tools of the agent that is shown."""
+        was_read_only, self._is_read_only = self._is_read_only, state.is_read_only
         self._state, self._notes = state, state.notes(state.shown)
-        self._strip.show_notes(self._notes)
+        self._strip.show_notes(AgentNotes() if self._is_read_only else self._notes)
+        self._branch.show_draft(None if self._is_read_only else self.branch_draft)
+        if was_read_only and not self._is_read_only:
+            # What was written since in the window that had it.
+            self.box.edit.load_text(self._drafts.kept())
         self._bar.show_sandbox(state.sandbox, is_machine=state.is_machine_sandbox)
         self._show_buttons()
 
@@ -178,8 +185,7 @@ class Composer(QWidget):
         self._branch.show_files(before, words, can_restore=can_restore)
 
     def focus_text(self) -> None:
-        place = self._ended if self._is_ended else self.box
-        place.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._standing().setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def type_text(self, text: str) -> None:
         """Go on here with what was begun elsewhere."""
@@ -213,7 +219,7 @@ class Composer(QWidget):
         column(self.box, self._bar, spacing=6, edges=(12, 10, 10, 8), within=self._frame)
         self._frame.setFocusProxy(self.box)
         centred = Centred(self._theme, self)
-        parts = (self._strip, self._branch, self._frame, self._ended)
+        parts = (self._strip, self._branch, self._frame, self._ended, self.read_only)
         column(None, *parts, spacing=8, within=centred)
         # In line with the transcript's column, which is centred once there is room to spare.
         scroll_bar = self._theme.size("scrollbar")
@@ -430,6 +436,22 @@ class Composer(QWidget):
     def _is_ended(self) -> bool:
         return self._notes.status in ENDED
 
+    def _standing(self) -> QWidget:
+        """Return what stands in the place of the message box, or the box."""
+        if self._is_read_only:
+            return self.read_only
+        return self._ended if self._is_ended else self.box
+
+    def _show_box(self, name: str) -> None:
+        """Show the message box, or why nothing can be written here to the agent of this name."""
+        standing, places = self._standing(), (self._frame, self._ended, self.read_only)
+        self._ended.say(name)
+        # In this order the focus has somewhere to go.
+        coming = self._frame if standing is self.box else standing
+        coming.show()
+        for place in places:
+            place.setVisible(place is coming)
+
     def _keys(self) -> tuple[str, str]:
         if self._settings.send_with_ctrl_enter:
             return (self.tr("Ctrl+Enter"), self.tr("Ctrl+Shift+Enter"))
@@ -451,7 +473,7 @@ class Composer(QWidget):
             others=others,
             keys=self._keys(),
         )
-        self._ended.stand_for(self._frame, name, is_ended=self._is_ended)
+        self._show_box(name)
         self._bar.show_state(state)
         self.box.edit.set_placeholders(self._placeholders(state))
 
@@ -469,31 +491,3 @@ class Composer(QWidget):
         limit = self._info.context_limit if self._info else None
         self._bar.show_context(self._tokens, limit)
         self._bar.show_cost(self._dollars)
-
-
-class _EndedBar(QFrame):
-    """Stands in the place of the message box once a subagent has ended."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("endedBar")
-        self.setProperty("frame", "card")
-        self.words = TextLabel("", "muted", self, name="endedWords", wraps=True)
-        self.button = TextButton(theme, self.tr("Write to Main"), parent=self, name="writeToMain")
-        self.button.setToolTip(self.tr("Shows the main agent; what you typed here comes along"))
-        self.setFocusProxy(self.button)
-        line = row(self.words, self.button, spacing=8)
-        line.setContentsMargins(12, 8, 8, 8)
-        line.setStretch(0, 1)
-        self.setLayout(line)
-        self.hide()
-
-    def stand_for(self, box: QWidget, name: str, *, is_ended: bool) -> None:
-        """Take the place of the message box while the agent can't be written to."""
-        going, coming = (box, self) if is_ended else (self, box)
-        # In this order the focus has somewhere to go.
-        coming.show()
-        going.hide()
-        words = self.tr("{name} has ended. You can read what it did, but not write to it.")
-        self.words.setText(words.format(name=name))
-        self.setAccessibleName(self.words.text())

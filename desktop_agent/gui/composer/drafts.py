@@ -60,11 +60,13 @@ class Drafts:
     """One draft for each agent that was written to, and one for before there is a session."""
 
     def __init__(self, owner: QObject) -> None:
-        self._kept = TextCache(paths.data_dir() / "drafts.json", owner)
+        self._kept = TextCache.of(paths.data_dir() / "drafts.json", owner)
         self._key = ""
         # What is typed before there is a session.
         self.first = Draft()
         self._drafts: dict[str, Draft] = {}
+        # What was kept of each when it was left: another window may have gone on with it since.
+        self._left: dict[str, str] = {}
         self._carried = ""
 
     def open(self, session_id: SessionId, agent_id: AgentId, typed: str = "") -> Draft:
@@ -72,10 +74,14 @@ class Drafts:
 
         The first one takes `typed` along, which was written while there was no session yet.
         """
-        is_first, self._key = not self._key, f"{session_id}/{agent_id}"
+        is_first = not self._key
+        self._left[self._key] = self.kept()
+        self._key = f"{session_id}/{agent_id}"
         draft = self._drafts.get(self._key)
         if draft is None:
-            draft = self._drafts[self._key] = Draft(self._kept.text(self._key))
+            draft = self._drafts[self._key] = Draft(self.kept())
+        elif self._left.get(self._key) != self.kept():
+            draft.text = self.kept()
         if is_first and typed:
             draft.text = f"{draft.text}\n{typed}" if draft.text else typed
         carried, self._carried = self._carried, ""
@@ -95,6 +101,11 @@ class Drafts:
         self._kept.forget(is_gone)
         for key in [key for key in self._drafts if key != self._key and is_gone(key)]:
             del self._drafts[key]
+            self._left.pop(key, None)
+
+    def kept(self) -> str:
+        """Return the text of the draft that is open, as the last window left it."""
+        return self._kept.text(self._key)
 
     def keep(self, text: str) -> None:
         if self._key:

@@ -33,7 +33,7 @@ class ModeButton(MenuButton):
         self.mode: Mode = "ask"
         # A confirmation holds for it.
         self.folder = ""
-        self._confirmed = TextCache(paths.config_dir() / "confirmed.json", self)
+        self._confirmed = TextCache.of(paths.config_dir() / "confirmed.json", self)
         self._is_narrow = False
         self._menu = named(QMenu(self), "modeMenu", self.tr("What the agent may do"))
         group = QActionGroup(self)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject
 
-from desktop_agent.gui.bridge.bridge import Bridge, Queries
+from desktop_agent.gui.bridge.bridge import Queries
+from desktop_agent.gui.bridge.window_bridge import WindowBridge
 from desktop_agent.gui.controllers.session import SessionController
 from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.kit.theme import Theme
@@ -19,7 +20,7 @@ class WindowParts:
 
     theme: Theme
     frame: WindowFrame
-    bridge: Bridge
+    bridge: WindowBridge
     queries: Queries
     known: SessionState
     session: SessionController

@@ -24,7 +24,7 @@ from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.bridge.bridge import Bridge
+from desktop_agent.gui.bridge.window_bridge import WindowBridge
 from desktop_agent.gui.controllers.transcript_pages import (
     MODULES,
     STREAMED,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 _MAX_RECENT = 12
-_BY_FOLDER = "sessions_by_folder"
+BY_FOLDER = "sessions_by_folder"
 _TEXT_SCALES = (80, 90, 100, 110, 125, 150, 175, 200)
 
 
@@ -56,6 +56,7 @@ class SessionController(QObject):
         agent_shown(AgentPage): any agent's transcript is
         setup_needed: in place of a session while a model or a folder is missing
         settings_changed(Settings): the settings that hold from now on
+        settings_shared(Settings): they were changed in this window, and hold for all
         workspace_changed(Workspace): the session shown works in other folders
         failed(str): a sentence for the user
     """
@@ -65,12 +66,13 @@ class SessionController(QObject):
     agent_shown = Signal(object)
     setup_needed = Signal()
     settings_changed = Signal(object)
+    settings_shared = Signal(object)
     workspace_changed = Signal(object)
     failed = Signal(str)
 
     def __init__(
         self,
-        bridge: Bridge,
+        bridge: WindowBridge,
         frame: WindowFrame,
         pages: SessionPages,
         known: SessionState,
@@ -112,8 +114,8 @@ class SessionController(QObject):
         sessions.restored.connect(engine.restore_session)
         sessions.erased.connect(engine.erase_session)
         sessions.emptied.connect(engine.empty_deleted)
-        sessions.set_by_folder(self._state.is_wanted(_BY_FOLDER))
-        sessions.grouping_changed.connect(partial(self._state.remember, _BY_FOLDER))
+        sessions.set_by_folder(self._state.is_wanted(BY_FOLDER))
+        sessions.grouping_changed.connect(partial(self._state.remember, BY_FOLDER))
         self._frame.header.renamed.connect(partial(self.set, engine.rename_session))
         self.pages.page_made.connect(self._connect_page)
 
@@ -217,8 +219,8 @@ class SessionController(QObject):
     def _on_opened(self, opened: SessionOpened) -> Facet:
         page = AgentPage.of_main(opened)
         if opened.info.id != self._wanted:
-            self.pages.follow_path(page)
-            if page.agent_id == self.agent:  # its session is on another branch now
+            # Of the same path it tells another window, which opens it now.
+            if self.pages.follow_path(page) and page.agent_id == self.agent:
                 self._write_to(page)
             return NOTHING
         self._wanted = self._wanted_agent = None
@@ -259,12 +261,23 @@ class SessionController(QObject):
     def _begin(self, sessions: tuple[SessionInfo, ...]) -> None:
         """Show what the user most likely wants: the folder asked for, or the last session."""
         asked, self._asked_folder = self._asked_folder, None
-        known = {info.id for info in sessions}
+        # What other windows have is theirs, but for what this one showed beside them.
+        free = [info.id for info in sessions if info.id not in self._known.elsewhere]
         last = SessionId(self._state.session)
         if asked:
             self.open_folder(asked)
-        elif sessions:
-            self.show_session(last if last in known else sessions[0].id)
+        elif last in self._known.sessions:
+            self.show_session(last)
+        elif free:
+            self.show_session(free[0])
+        else:
+            self.begin_session()
+
+    def start_beside(self, session_id: str) -> None:
+        """Be a new window: with this session, or a new one in the folder used last."""
+        self._has_begun, self._asked_folder = True, None
+        if session_id:
+            self.show_session(session_id)
         else:
             self.begin_session()
 
@@ -277,7 +290,7 @@ class SessionController(QObject):
             self._known.hide()
             self.setup_needed.emit()
             return
-        for info in self._staying():
+        for info in self._free():
             if info.is_untouched and info.workspace.root == workspace.root:
                 self.show_session(info.id)
                 return
@@ -329,7 +342,7 @@ class SessionController(QObject):
         was_shown = session_id == self.current
         self._leaving[SessionId(session_id)] = was_shown
         if was_shown:
-            staying = self._staying()
+            staying = self._free()
             if staying:
                 self.show_session(staying[0].id)
             else:
@@ -340,8 +353,10 @@ class SessionController(QObject):
         if self._leaving.pop(SessionId(session_id), False):
             self.show_session(session_id)
 
-    def _staying(self) -> list[SessionInfo]:
-        found = (i for i in self._known.sessions.values() if i.id not in self._leaving)
+    def _free(self) -> list[SessionInfo]:
+        """Return what this window may show and change, the newest first."""
+        taken = self._known.elsewhere | self._leaving.keys()
+        found = (i for i in self._known.sessions.values() if i.id not in taken)
         return sorted(found, key=lambda info: info.updated_at, reverse=True)
 
     def open_folder(self, path: str) -> None:
@@ -380,11 +395,17 @@ class SessionController(QObject):
             self.begin_session()
 
     def apply_settings(self, settings: Settings) -> None:
-        """Use these settings from now on."""
+        """Use these settings from now on, in all windows."""
         if settings != self.settings:
-            self.settings = settings
             self._bridge.engine.apply_settings(settings)
-            self.settings_changed.emit(settings)
+            self._bridge.settings.save(settings)
+            self.take_settings(settings)
+            self.settings_shared.emit(settings)
+
+    def take_settings(self, settings: Settings) -> None:
+        """Use settings that were changed here or in another window."""
+        self.settings = settings
+        self.settings_changed.emit(settings)
 
     def scale_text(self, step: int) -> None:
         """Make text one step larger (1) or smaller (-1), or normal (0)."""

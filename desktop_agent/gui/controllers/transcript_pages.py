@@ -125,14 +125,21 @@ class SessionPages(QObject):
         self._pages.move_to_end(agent_id)
         self._stack.setCurrentWidget(view)
 
-    def follow_path(self, page: AgentPage) -> None:
+    def follow_path(self, page: AgentPage) -> bool:
         """Show the branch that a page is of, in a transcript that was kept of another one."""
         view = self._pages.get(page.agent_id)
-        if view is not None and self._paths.get(page.agent_id) != page.path:
+        is_other = self._paths.get(page.agent_id) != page.path
+        if view is not None and is_other:
             self._paths[page.agent_id] = page.path
             self._first_seqs[page.agent_id] = page.first_seq
             view.show_path(page)
             view.know_changes(self.state.changes_of(page.info.id))
+        return is_other
+
+    def follow_writers(self) -> None:
+        """Have the transcripts whose session another window has be read only, and no others."""
+        for agent_id, view in self._pages.items():
+            view.set_read_only(self.state.session_of(agent_id) in self.state.elsewhere)
 
     def _add(self, page: AgentPage, *, is_in_front: bool) -> TranscriptView:
         # Markdown and highlighting come with it; the first paint has no transcript yet.
@@ -145,6 +152,7 @@ class SessionPages(QObject):
         view.setGeometry(self._stack.rect())
         if is_in_front:
             self._stack.setCurrentWidget(view)
+        view.is_read_only = page.info.id in self.state.elsewhere
         view.open(page)
         self._first_seqs[agent_id] = page.first_seq
         self._paths[agent_id] = page.path

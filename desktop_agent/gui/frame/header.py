@@ -22,6 +22,7 @@ class Header(QFrame):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._is_read_only = False
         self.setObjectName("header")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(self.tr("Session"))
@@ -90,8 +91,14 @@ class Header(QFrame):
         button.setAccessibleName(files)
         button.setToolTip(f"{files} (Ctrl+Shift+D)")
 
+    def set_read_only(self, is_read_only: bool) -> None:
+        """Rename nothing here, or again."""
+        self._is_read_only = is_read_only
+        if is_read_only and self._field.isVisible():
+            self._on_finished("")
+
     def begin_rename(self) -> None:
-        if self._title.whole_text():
+        if not self._is_read_only and self._title.whole_text():
             self._title.hide()
             self._field.begin(self._title.whole_text())
 

@@ -1,8 +1,10 @@
-"""What the window remembers of itself: its place, its sidebar, the session shown last."""
+"""What each window remembers of itself: its place, its sidebar, the session shown last."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, QTimer
+from collections.abc import Iterable, Mapping
+
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QRect, QSettings, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -11,17 +13,41 @@ from desktop_agent import paths
 _SAVE_MS = 600
 _ROOM = 94  # of the screen, in percent
 _VISIBLE = 80  # pixels of the window that must lie on a screen, both ways
+_STEP = 32  # pixels, by which a new window stands beside the one it was opened from
+_OPEN = "open_windows"
+# A file that was changed by hand opens no more than these.
+MOST_WINDOWS, _DIGITS = 12, 4
+
+
+def open_windows() -> tuple[int, ...]:
+    """Return the numbers of the windows that were open last; the first alone if none is known."""
+    named = str(_file(None).value(_OPEN, "")).split(";")
+    numbers = dict.fromkeys(int(one) for one in named if one.isdecimal() and len(one) < _DIGITS)
+    return tuple(numbers)[:MOST_WINDOWS] or (0,)
+
+
+def remember_windows(numbers: Iterable[int]) -> None:
+    """Keep which windows are open, for the next start."""
+    _file(None).setValue(_OPEN, ";".join(map(str, numbers)))
+
+
+def _file(parent: QObject | None) -> QSettings:
+    return QSettings(str(paths.config_dir() / "window.ini"), QSettings.Format.IniFormat, parent)
 
 
 class WindowState(QObject):
-    """Saves a moment after each change, not only when the window is closed."""
+    """Saves a moment after each change, not only when the window is closed.
 
-    def __init__(self, window: QWidget) -> None:
+    Each window has a number, and a group of its own in the file; that of window 0 has no name.
+    """
+
+    def __init__(self, window: QWidget, number: int = 0) -> None:
         super().__init__(window)
         self._window = window
-        self._file = QSettings(
-            str(paths.config_dir() / "window.ini"), QSettings.Format.IniFormat, self
-        )
+        self.number = number
+        self._file = _file(self)
+        if number:
+            self._file.beginGroup(f"window_{number}")
         self._delay = QTimer(self, singleShot=True, interval=_SAVE_MS)
         self._delay.timeout.connect(self.save)
         window.installEventFilter(self)
@@ -37,6 +63,14 @@ class WindowState(QObject):
         wide, high = screen.width() * _ROOM // 100, screen.height() * _ROOM // 100
         self._window.resize(min(width, wide), min(height, high))
         self._window.move(screen.center() - self._window.rect().center())
+
+    def begin_beside(self, other: QWidget, wanted: Mapping[str, bool]) -> None:
+        """Be a new window: a step beside another, with the same parts."""
+        for part, is_wanted in wanted.items():
+            self.remember(part, is_wanted)
+        self._window.resize(other.size())
+        moved = QRect(other.pos() + QPoint(_STEP, _STEP), other.size())
+        self._window.move(moved.topLeft() if is_on_screen(moved) else other.pos())
 
     def save(self) -> None:
         self._file.setValue("geometry", self._window.saveGeometry())

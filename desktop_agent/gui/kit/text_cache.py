@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -21,14 +22,21 @@ class TextCache(QObject):
     A damaged or unwritable file costs the texts in it, nothing else.
     """
 
-    def __init__(self, path: Path, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, path: Path) -> None:
+        super().__init__()
         self._path = path
         self._texts: dict[str, str] | None = None
         self._delay = QTimer(self, singleShot=True, interval=_SAVE_MS)
         self._delay.timeout.connect(self.save)
-        if parent is not None:
-            parent.installEventFilter(self)
+
+    @classmethod
+    def of(cls, path: Path, owner: QObject) -> TextCache:
+        """Return the cache of a file: one for all windows, or one would undo the other's."""
+        cache = _caches.get(path)
+        if cache is None:
+            cache = _caches[path] = cls(path)
+        owner.installEventFilter(cache)
+        return cache
 
     def text(self, key: str) -> str:
         """Return the text of a key; empty when there is none."""
@@ -65,7 +73,7 @@ class TextCache(QObject):
         file.commit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Write what waits when its owner is hidden, as at the end of the app."""
+        """Write what waits when an owner is hidden, as at the end of the app."""
         if event.type() == QEvent.Type.Hide and self._delay.isActive():
             self.save()
         return False
@@ -84,3 +92,6 @@ class TextCache(QObject):
             return {}
         texts = cast("dict[str, object]", found)
         return {key: text for key, text in texts.items() if isinstance(text, str)}
+
+
+_caches: weakref.WeakValueDictionary[Path, TextCache] = weakref.WeakValueDictionary()

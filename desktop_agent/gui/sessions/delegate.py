@@ -119,6 +119,8 @@ class SessionDelegate(RenamingDelegate):
             pen.painter.drawEllipse(box.center(), radius, radius)
         elif row.is_deleted:
             pen.icon(icon, "trash-2", "subtle")
+        elif row.is_elsewhere and row.state == "idle":
+            pen.icon(icon, "app-window", "subtle")
         else:
             pen.icon(icon, *_ICONS[row.state])
 

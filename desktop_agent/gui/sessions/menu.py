@@ -18,8 +18,8 @@ class SessionMenu(QMenu):
     """The menu of one row.
 
     Signals:
-        wanted(what): `open`, `rename`, `pin`, `unpin`, `archive`, `unarchive`, `export`, `delete`;
-            of a deleted one `restore` and `erase`; of all of them `empty`
+        wanted(what): `open`, `open_beside`, `rename`, `pin`, `unpin`, `archive`, `unarchive`,
+            `export`, `delete`; of a deleted one `restore` and `erase`; of all of them `empty`
     """
 
     wanted = Signal(str)
@@ -43,6 +43,7 @@ class SessionMenu(QMenu):
 
     def _fill_kept(self, *, is_archived: bool) -> None:
         self._add("message-square", self.tr("Open"), "open")
+        self._add("app-window", self.tr("Open in new window"), "open_beside")
         # The keys are named, not bound: they are the list's, and a text field has its own.
         self._add("pencil", self.tr("Rename") + "\tF2", "rename")
         if self._row.is_pinned:

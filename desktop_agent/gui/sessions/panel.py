@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import (
+    QCoreApplication,
     QEvent,
     QItemSelectionModel,
     QModelIndex,
@@ -68,6 +70,8 @@ class SessionPanel(QWidget):
         exported(session_id): to be written to a file
         restored(session_id), erased(session_id), emptied: of the recently deleted ones
         grouping_changed(bool): by folder, or by day
+        window_wanted(session_id): to be opened in a window of its own
+        refused(session_id): it is not deleted here, as another window has it for writing
     """
 
     session_chosen = Signal(str)
@@ -85,12 +89,15 @@ class SessionPanel(QWidget):
     erased = Signal(str)
     emptied = Signal()
     grouping_changed = Signal(bool)
+    window_wanted = Signal(str)
+    refused = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._sessions: tuple[SessionInfo, ...] = ()
         self._deleted: tuple[SessionInfo, ...] = ()
+        self._elsewhere: frozenset[SessionId] = frozenset()
         self._open: set[Fold] = set()
         self._is_by_folder = False
         self._leaving: dict[SessionId, QTimer] = {}
@@ -105,7 +112,23 @@ class SessionPanel(QWidget):
 
     def apply(self, event: Event) -> None:
         if isinstance(event, SessionsChanged):
-            self._sessions, self._deleted = event.sessions, event.deleted
+            self.list_sessions(event.sessions, event.deleted)
+
+    @property
+    def listed(self) -> tuple[tuple[SessionInfo, ...], tuple[SessionInfo, ...]]:
+        """The sessions, and those that were deleted recently."""
+        return self._sessions, self._deleted
+
+    def list_sessions(
+        self, sessions: tuple[SessionInfo, ...], deleted: tuple[SessionInfo, ...]
+    ) -> None:
+        self._sessions, self._deleted = sessions, deleted
+        self._show_rows()
+
+    def set_elsewhere(self, sessions: frozenset[SessionId]) -> None:
+        """Mark the sessions that other windows have for writing."""
+        if sessions != self._elsewhere:
+            self._elsewhere = sessions
             self._show_rows()
 
     def set_current(self, session_id: str | None) -> None:
@@ -146,6 +169,9 @@ class SessionPanel(QWidget):
         """Take the session off the list; it is deleted when the time for *Undo* is over."""
         known = SessionId(session_id or "")
         if known in self._leaving or all(info.id != known for info in self._sessions):
+            return
+        if known in self._elsewhere:
+            self.refused.emit(known)
             return
         timer = single_timer(self, UNDO_MS, lambda: self._finish(known))
         timer.start()
@@ -247,7 +273,12 @@ class SessionPanel(QWidget):
     def _show_rows(self) -> None:
         wanted = self.search.text().strip().casefold()
         if self.list.state() != QListView.State.EditingState:
-            self._model.set_rows(self._found(wanted) if wanted else self._all_rows())
+            rows = self._found(wanted) if wanted else self._all_rows()
+            self._model.set_rows(
+                tuple(replace(r, is_elsewhere=r.session_id in self._elsewhere) for r in rows)
+                if self._elsewhere
+                else rows
+            )
         self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._clear.setVisible(bool(wanted))
         text = self.tr("No session matches “{text}”") if wanted else self.tr("No sessions yet")
@@ -397,6 +428,7 @@ class SessionPanel(QWidget):
         session_id = row.session_id or ""
         {
             "open": lambda: self.session_chosen.emit(session_id),
+            "open_beside": lambda: self.window_wanted.emit(session_id),
             "rename": lambda: self.rename(session_id),
             "pin": lambda: self.pinned.emit(session_id, True),
             "unpin": lambda: self.pinned.emit(session_id, False),
@@ -436,7 +468,11 @@ class SessionPanel(QWidget):
 
 
 def _tip(one: SessionRow) -> str:
-    return plain_tip(f"{one.title}\n{one.folder}") if one.folder else ""
+    if not one.folder:
+        return ""
+    place = QCoreApplication.translate("SessionPanel", "Open in another window")
+    lines = (one.title, one.folder, place if one.is_elsewhere else "")
+    return plain_tip("\n".join(filter(None, lines)))
 
 
 def _flags(one: SessionRow) -> Qt.ItemFlag:

@@ -44,6 +44,8 @@ class SessionRow:
     is_pinned: bool = False
     note: str = ""
     hit: SearchHit | None = None
+    # Another window has it for writing.
+    is_elsewhere: bool = False
 
     @property
     def key(self) -> str:
@@ -184,7 +186,8 @@ def spoken(row: SessionRow) -> str:
         "idle": "",
     }[row.state]
     line = row.hit.line if row.hit is not None else ""
-    said = (line, row.title, folder, pinned, state, row.spoken_age)
+    place = _tr("open in another window") if row.is_elsewhere else ""
+    said = (line, row.title, folder, pinned, state, place, row.spoken_age)
     return clean(", ".join(part for part in said if part))
 
 

@@ -26,6 +26,7 @@ from desktop_agent.gui.bridge.backend import Compose
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.startup.run import make_application, run_loop, show_defects, wait_for_paint
+from desktop_agent.gui.window.app_windows import AppWindows
 from desktop_agent.gui.window.main_window import MainWindow
 
 _REQUEST = "Look around in this folder and write an overview of it."
@@ -126,11 +127,12 @@ def run_demo(
     theme = Theme(app)
     theme.configure("light", 100, True)
     bridge = Bridge(app)
-    window = MainWindow(theme, bridge, Settings(model=DEMO_MODEL, theme="light"), str(folder))
-    show_defects(window)
+    windows = AppWindows(theme, bridge, Settings(model=DEMO_MODEL, theme="light"), app)
+    window = windows.open_first(str(folder))
+    show_defects(windows)
     player = DemoRun(window, picture, say)
     bridge.received.connect(player.take)
     window.show()
     wait_for_paint(window)
-    run_loop(app, window, bridge, compose)
+    run_loop(app, windows, bridge, compose)
     return player.exit_code

@@ -38,6 +38,7 @@ from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.theme import HAS_STYLE, Theme
 from desktop_agent.gui.startup.gc_timer import GcTimer
 from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
+from desktop_agent.gui.window.app_windows import AppWindows
 from desktop_agent.gui.window.main_window import MainWindow
 
 _log = logging.getLogger(__name__)
@@ -67,9 +68,9 @@ def make_application() -> QApplication:
 def run_window(
     compose: Compose, settings: Settings, folder: str, start_logging: Callable[[], object]
 ) -> int:
-    """Show the window and run until it is closed; the log begins behind the first paint.
+    """Show the windows and run until the last is closed; the log begins behind the first paint.
 
-    When a window is open already, the folder goes there.
+    When the app runs already, the folder goes there.
     """
     place = paths.config_dir() / "window.socket"
     if hand_over(place, folder):
@@ -78,8 +79,9 @@ def run_window(
     theme = Theme(app, is_hurried=True)
     theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
     bridge = Bridge(app)
-    window = MainWindow(theme, bridge, settings, folder or None)
-    show_defects(window)
+    windows = AppWindows(theme, bridge, settings, app)
+    window = windows.open_first(folder or None)
+    show_defects(windows)
     window.show()
     wait_for_paint(window)
     theme.load_fonts()
@@ -87,9 +89,9 @@ def run_window(
     app.setWindowIcon(app_icon())
     start_logging()
     others = SecondStarts(place, app)
-    others.asked.connect(window.come_back)
+    others.asked.connect(windows.come_back)
     try:
-        return run_loop(app, window, bridge, compose)
+        return run_loop(app, windows, bridge, compose)
     finally:
         others.close()
 
@@ -113,8 +115,8 @@ def wait_for_paint(window: MainWindow) -> None:
         loop.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
 
 
-def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Compose) -> int:
-    """Start the engine and run the window's loop; returns when the app quits."""
+def run_loop(app: QApplication, windows: AppWindows, bridge: Bridge, compose: Compose) -> int:
+    """Start the engine and run the windows' loop; returns when the app quits."""
     _import_asyncio()
     # Loaded behind the first paint: they are a fifth of what the start would take.
     import asyncio
@@ -127,19 +129,20 @@ def run_loop(app: QApplication, window: MainWindow, bridge: Bridge, compose: Com
     bridge.received.connect(clock.check)
     bridge.started.connect(gc.freeze)
     ender = SignalEnder(app)
-    ender.ended.connect(window.quit_now)
+    ender.ended.connect(windows.quit_now)
     # Queued: a window that is closed before the loop turns ends it as soon as it does.
-    window.closed.connect(app.quit, Qt.ConnectionType.QueuedConnection)
-    if not window.isVisible():
+    windows.closed.connect(app.quit, Qt.ConnectionType.QueuedConnection)
+    if not windows.windows:
         QTimer.singleShot(0, app.quit)
-    UpdateNotice(window, bridge)
+    UpdateNotice(windows, bridge)
     bridge.start(compose)
+    windows.open_others()
     try:
         with loop:
             loop.run_forever()
-            loop.run_until_complete(window.queries.drain())
+            loop.run_until_complete(windows.drain())
     finally:
-        window.hide()
+        windows.hide()
         bridge.close()
         ender.close()
     return 0
@@ -161,21 +164,21 @@ def _import_asyncio() -> None:
         del sys.modules["ssl"]
 
 
-def show_defects(window: MainWindow) -> None:
-    """Write what nobody caught into the log, and say so in the window; never die of it."""
+def show_defects(windows: AppWindows) -> None:
+    """Write what nobody caught into the log, and say so in the windows; never die of it."""
 
-    defects = _Defects(window)
+    defects = _Defects(windows)
 
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
-            window.quit_now()
+            windows.quit_now()
             return
         _log.error("a defect in the window", exc_info=(kind, error, trace))
         defects.found.emit()
 
     def tell_of_thread(given: threading.ExceptHookArgs) -> None:
         _log.error("a defect in a thread", exc_info=given.exc_value)
-        with contextlib.suppress(RuntimeError):  # the window was closed meanwhile
+        with contextlib.suppress(RuntimeError):  # the app ended meanwhile
             defects.found.emit()
 
     sys.excepthook = tell
@@ -183,18 +186,19 @@ def show_defects(window: MainWindow) -> None:
 
 
 class _Defects(QObject):
-    """Brings the news of a defect from any thread to the window."""
+    """Brings the news of a defect from any thread to the windows: it may be in each of them."""
 
     found = Signal()
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
+    def __init__(self, windows: AppWindows) -> None:
+        super().__init__(windows)
+        self._windows = windows
         self.found.connect(self._tell)
 
     def _tell(self) -> None:
-        text = self._window.tr("Something went wrong in the window. The log has the details.")
-        self._window.frame.notices.put("defect", Notice(text))
+        for window in self._windows.windows:
+            text = window.tr("Something went wrong in the window. The log has the details.")
+            window.frame.notices.put("defect", Notice(text))
 
 
 class SignalEnder(QObject):
@@ -236,18 +240,20 @@ def _log_qt(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
 class UpdateNotice(QObject):
     """Asks behind the start. A failed check is not worth a word: it was not the user's."""
 
-    def __init__(self, window: MainWindow, bridge: Bridge) -> None:
-        super().__init__(window)
-        self._window = window
+    def __init__(self, windows: AppWindows, bridge: Bridge) -> None:
+        super().__init__(windows)
+        self._windows = windows
         bridge.started.connect(self._ask)
 
     def _ask(self) -> None:
-        if self._window.flow.settings.check_updates_weekly:
-            queries = self._window.queries
+        # Any of them may ask; what is there is said in the one that the user works in.
+        window = next(iter(self._windows.windows), None)
+        if window is not None and window.flow.settings.check_updates_weekly:
+            queries = window.queries
             queries.ask(self._tell, queries.updates.check_if_due())
 
     def _tell(self, answer: UpdateAnswer) -> None:
         if answer.newest:
             words = self.tr("Version {version} is there: see Settings, About.")
             text = words.format(version=answer.newest)
-            self._window.frame.notices.put("update", Notice(text, "info"))
+            self._windows.front.frame.notices.put("update", Notice(text, "info"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -88,6 +89,12 @@ class AgentNotes:
         self._tools: dict[str, RunningTool] = {}
         self._fault_text: str = ""
         self._edit: NoteId | None = None
+
+    def copied(self) -> AgentNotes:
+        """Return the same, to go on from by itself."""
+        twin = copy(self)
+        twin._rows, twin._tools = dict(self._rows), dict(self._tools)
+        return twin
 
     @property
     def rows(self) -> tuple[NoteRow, ...]:

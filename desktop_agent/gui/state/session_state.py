@@ -7,12 +7,12 @@ window's own choice: see `SessionState.show`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 from typing import Any
 
 from desktop_agent.core.agents import AgentInfo
-from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.events import (
     AgentEvent,
@@ -48,6 +48,7 @@ from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.sessions import BranchPoint, SessionInfo
 from desktop_agent.core.tasks import Task
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteEvent, TurnEvent
+from desktop_agent.gui.state.pending_request import PendingRequest
 
 RequestEvent = ApprovalRequested | ApprovalResolved | QuestionAsked | QuestionAnswered | TurnEnded
 
@@ -64,6 +65,7 @@ class Facet(Flag):
     BUDGETS = auto()
     SANDBOX = auto()  # the same for all sessions
     CHANGES = auto()  # of files
+    WRITER = auto()  # which window changes it: see `is_read_only`
 
 
 NOTHING = Facet(0)
@@ -95,29 +97,6 @@ class AgentPage:
         return replace(page, branches=opened.branches, path=opened.path)
 
 
-@dataclass(frozen=True, slots=True)
-class PendingRequest:
-    """A request or a question that waits for the user; `asked` is the thing itself."""
-
-    agent_id: AgentId
-    asked: ApprovalRequest | Question
-
-    @property
-    def key(self) -> str:
-        """The id to answer with."""
-        return self.asked.id
-
-    @property
-    def is_approval(self) -> bool:
-        """Whether it is answered by a decision, not by text."""
-        return isinstance(self.asked, ApprovalRequest)
-
-    @property
-    def kind(self) -> str:
-        """What is to be approved; empty for a question."""
-        return self.asked.kind if isinstance(self.asked, ApprovalRequest) else ""
-
-
 class SessionState:
     """Sessions, agents, task lists, notes, pending requests and held budgets."""
 
@@ -127,6 +106,8 @@ class SessionState:
         self.sessions: dict[SessionId, SessionInfo] = {}
         # None until it is known.
         self.sandbox: SandboxState | None = None
+        # What other windows have for writing.
+        self.elsewhere: frozenset[SessionId] = frozenset()
         self._machine_sessions: tuple[SessionId, ...] = ()
         self._servers: dict[str, tuple[McpState, ...]] = {}
         self._agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
@@ -185,6 +166,11 @@ class SessionState:
         self._changes[session_id] = changes
         return Facet.CHANGES if session_id == self.session_id else NOTHING
 
+    def know_elsewhere(self, sessions: frozenset[SessionId]) -> Facet:
+        """Take in which sessions other windows have for writing."""
+        was_read_only, self.elsewhere = self.is_read_only, sessions
+        return Facet.WRITER if self.is_read_only != was_read_only else NOTHING
+
     def forget_note(self, agent_id: AgentId, note_id: NoteId) -> Facet:
         """Drop a note that came back and that the user sent elsewhere or discarded."""
         self.notes(agent_id).forget(note_id)
@@ -194,7 +180,25 @@ class SessionState:
         """Drop a note that came back once the one that stands for it is queued."""
         self._replaced[new_id] = (agent_id, note_id)
 
+    def copied(self) -> SessionState:
+        """Return the same for a window that opens now, and shows nothing yet."""
+        twin = SessionState()
+        twin.__dict__.update((k, copy(v)) for k, v in vars(self).items() if k != "_reducers")
+        twin._notes = {agent_id: notes.copied() for agent_id, notes in self._notes.items()}
+        twin.hide()
+        return twin
+
     # -- what is known ---------------------------------------------------------------------
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether another window has the session that is shown for writing."""
+        return self.session_id in self.elsewhere
+
+    def session_of_request(self, key: str) -> SessionId | None:
+        """Return whose an open request or question is."""
+        ask = self._requests.get(key)
+        return self.session_of(ask.agent_id) if ask is not None else None
 
     def owner(self, event: Event) -> SessionId | None:
         """Return the session of an event; None for the events of all."""

@@ -8,7 +8,8 @@ from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tasks import Task
 from desktop_agent.gui.kit.text import plain
-from desktop_agent.gui.state.session_state import PendingRequest, SessionState
+from desktop_agent.gui.state.pending_request import PendingRequest
+from desktop_agent.gui.state.session_state import SessionState
 from desktop_agent.gui.tasks.rows import NO_ASKS, Asking
 from desktop_agent.gui.transcript.cards.approval_text import headline
 

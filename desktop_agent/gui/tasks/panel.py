@@ -100,6 +100,7 @@ class TaskPanel(QWidget):
             self._show(tasks)
         if changed & (Facet.SHOWN | Facet.NOTES):
             self._show_receipt()
+        self._add.setVisible(not state.is_read_only)
 
     def select(self, task_id: int) -> None:
         index = self._model.index_of(task_id)

@@ -26,10 +26,17 @@ class WindowActions(QObject):
         for menu in window.menuBar().findChildren(QMenu):
             menu.aboutToShow.connect(self._paint_icons)
 
+    def set_read_only(self, is_read_only: bool) -> None:
+        """Offer what changes the session that is shown, or not while it can only be read."""
+        changing = (self.budget, self.rename, self.delete, self.undo_all, self.stop)
+        for action in (*changing, self.task, self.model):
+            action.setEnabled(not is_read_only)
+
     def _session_menu(self) -> None:
         tr = self.tr
         menu = self._window.menuBar().addMenu(tr("&Session"))
         self.new = self._make(tr("New session"), "plus", _KEY.New)
+        self.new_window = self._make(tr("New window"), "app-window", "Ctrl+Shift+N")
         self.folder = self._make(tr("Open folder…"), "folder-open", _KEY.Open)
         self.switch = self._make(tr("Switch session…"), "message-square", "Ctrl+P")
         self.palette = self._make(tr("All commands…"), "search", "Ctrl+K")
@@ -45,7 +52,7 @@ class WindowActions(QObject):
         self.settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         self.quit = self._make(tr("Quit"), "log-out", "Ctrl+Q")
         self.quit.setMenuRole(QAction.MenuRole.QuitRole)
-        menu.addActions([self.new, self.folder, self.switch, self.palette])
+        menu.addActions([self.new, self.new_window, self.folder, self.switch, self.palette])
         menu.addSeparator()
         menu.addActions([self.budget, self.rename, self.export, self.import_session, self.delete])
         menu.addSeparator()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
@@ -22,17 +23,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
     Event,
     SessionOpened,
     SessionsChanged,
     TurnEnded,
 )
-from desktop_agent.core.ids import RequestId
+from desktop_agent.core.ids import SessionId
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.bridge import Bridge, Queries
+from desktop_agent.gui.bridge.window_bridge import WindowBridge
 from desktop_agent.gui.controllers.branches import BranchController
 from desktop_agent.gui.controllers.changes import ChangesController
 from desktop_agent.gui.controllers.context_meter import ContextController
@@ -41,7 +42,7 @@ from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
 from desktop_agent.gui.controllers.servers import ServersController
-from desktop_agent.gui.controllers.session import SessionController
+from desktop_agent.gui.controllers.session import BY_FOLDER, SessionController
 from desktop_agent.gui.controllers.session_files import SessionFilesController
 from desktop_agent.gui.controllers.settings import SettingsController
 from desktop_agent.gui.controllers.side_panel import SidePanelController
@@ -60,9 +61,19 @@ from desktop_agent.gui.kit.links import dropped_folder, dropped_paths
 from desktop_agent.gui.kit.reading_order import focus_next
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
+from desktop_agent.gui.state.session_holds import session_changed_by
 from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.window.actions import WindowActions
-from desktop_agent.gui.window.tray import Attention, ask_before_closing
+from desktop_agent.gui.window.host import WindowHost
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a window begins: in this folder, under a number, as a new one beside another."""
+
+    folder: str | None = None
+    number: int = 0
+    beside: MainWindow | None = None
 
 
 class MainWindow(QMainWindow):
@@ -70,19 +81,17 @@ class MainWindow(QMainWindow):
 
     Signals:
         painted: once, after the first paint
-        closed: the app is to end; a window that went into the tray is not closed
     """
 
     painted = Signal()
-    closed = Signal()
     _placed: Workspace | None = None
     _branch = ""
 
     def __init__(
-        self, theme: Theme, bridge: Bridge, settings: Settings, folder: str | None = None
+        self, theme: Theme, host: WindowHost, bridge: Bridge, settings: Settings, start: Start
     ) -> None:
         super().__init__()
-        self._theme, self._bridge = theme, bridge
+        self._theme, self._host, self._bridge = theme, host, bridge
         self._is_quitting = self._was_painted = False
         self.setObjectName("mainWindow")
         self.setWindowTitle(self.tr("Desktop Agent"))
@@ -90,20 +99,21 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(420, 400)
         self.frame = frame = WindowFrame(theme, self)
         self.setCentralWidget(frame)
-        self.known = SessionState()
+        beside = start.beside
+        self.known: SessionState = beside.known.copied() if beside else SessionState()
         self.pages = SessionPages(theme, frame.stack, self.known)
-        self._state = WindowState(self)
+        self._state = WindowState(self, start.number)
+        line = self._line(bridge)
         self.flow = SessionController(
-            bridge, frame, self.pages, self.known, self._state, settings, folder
+            line, frame, self.pages, self.known, self._state, settings, start.folder
         )
         self.commands = WindowActions(theme, self)
-        self.queries = Queries(bridge, self)
-        parts = WindowParts(theme, frame, bridge, self.queries, self.known, self.flow)
+        self.queries = Queries(line, self)
+        parts = WindowParts(theme, frame, line, self.queries, self.known, self.flow)
         self.settings_window = SettingsController(parts)
         self.popups = PopupController(parts, self.settings_window)
         self.first_run = WelcomeController(parts)
         self._empty = EmptySession(theme, frame.stack, settings.model)
-        frame.stack.addWidget(self._empty)
         self.tools = TranscriptController(parts)
         ProviderStatus(parts)
         ContextController(parts, self.commands.usage.trigger)
@@ -114,15 +124,31 @@ class MainWindow(QMainWindow):
         self.skills = SkillsController(parts, self.popups, full)
         self.branches = BranchController(parts, self.changes)
         self.servers = ServersController(parts, full, self.skills.trust)
-        self.attention = Attention(theme, self, self.known)
-        self._begin(settings)
+        self._begin(settings, beside)
         self._connect()
         frame.composer.focus_text()
 
-    def _begin(self, settings: Settings) -> None:
+    @property
+    def number(self) -> int:
+        """Under which its place is remembered."""
+        return self._state.number
+
+    def _line(self, bridge: Bridge) -> WindowBridge:
+        """Return the window's own line to the engine, for all but what other windows have."""
+        known = self.known
+        return WindowBridge(
+            bridge, partial(session_changed_by, known), lambda one: one in known.elsewhere, self
+        )
+
+    def _begin(self, settings: Settings, beside: MainWindow | None) -> None:
         frame, place = self.frame, self.flow.workspace
+        frame.stack.addWidget(self._empty)
         self.menuBar().setVisible(self.menuBar().isNativeMenuBar())
-        self._state.restore(*self._theme.window_default())
+        if beside is None:
+            self._state.restore(*self._theme.window_default())
+        else:
+            self._state.begin_beside(beside, beside.remembered)
+            frame.sidebar.sessions.list_sessions(*beside.frame.sidebar.sessions.listed)
         frame.set_sidebar(self._state.is_wanted("sidebar"))
         frame.set_side(has_content=False, is_wanted=self._state.is_wanted("side"))
         frame.composer.set_settings(settings)
@@ -139,6 +165,7 @@ class MainWindow(QMainWindow):
         flow.shown.connect(self._on_shown)
         flow.setup_needed.connect(self._on_setup_needed)
         flow.settings_changed.connect(self._on_settings_changed)
+        flow.settings_shared.connect(partial(self._host.share, self))
         flow.workspace_changed.connect(frame.sidebar.workspace.set_workspace)
         flow.failed.connect(partial(self._put_notice, "folder"))
         self.queries.failed.connect(partial(self._put_notice, "query"))
@@ -146,9 +173,10 @@ class MainWindow(QMainWindow):
         self.side.undo_requested.connect(self.changes.undo_agent)
         self.side.job_requested.connect(self.terminals.open)
         self.terminals.changed.connect(self.side.show_jobs)
-        self.attention.opened.connect(self._come_back_to)
-        self.attention.allowed.connect(self._allow)
-        self.attention.quit_requested.connect(self.quit_now)
+        frame.composer.read_only.taken.connect(partial(self._host.take_over, self))
+        frame.composer.read_only.writer_wanted.connect(self._show_writer)
+        frame.sidebar.sessions.refused.connect(self._refuse_delete)
+        frame.sidebar.sessions.window_wanted.connect(partial(self._host.open_beside, self))
         self.popups.folder_found.connect(self._offer_folder)
         self.first_run.browse_requested.connect(self.popups.browse)
         self._empty.prompt_chosen.connect(frame.composer.set_text)
@@ -165,6 +193,7 @@ class MainWindow(QMainWindow):
             # Before what they do: that is about the conversation.
             leaving.triggered.connect(self.full.leave)
         keys.new.triggered.connect(self.flow.new_session)
+        keys.new_window.triggered.connect(lambda: self._host.open_beside(self))
         keys.folder.triggered.connect(popups.open_picker)
         keys.switch.triggered.connect(lambda: popups.open_palette((), with_choices=False))
         # The list of all commands is none of them.
@@ -182,7 +211,7 @@ class MainWindow(QMainWindow):
     def _connect_view_actions(self) -> None:
         keys, frame, popups = self.commands, self.frame, self.popups
         keys.settings.triggered.connect(self.settings_window.open)
-        keys.quit.triggered.connect(self.close)
+        keys.quit.triggered.connect(self._host.quit)
         keys.find.triggered.connect(frame.find_bar.enter)
         keys.find_next.triggered.connect(lambda: frame.find_bar.search())
         keys.find_previous.triggered.connect(lambda: frame.find_bar.search(backward=True))
@@ -216,6 +245,7 @@ class MainWindow(QMainWindow):
     # -- events ------------------------------------------------------------------------------
 
     def _on_followed(self, events: tuple[Event, ...]) -> None:
+        self._host.hear(self, events)
         for event in events:
             if self.known.is_about_shown(event):
                 self.frame.notices.apply(event)
@@ -223,7 +253,6 @@ class MainWindow(QMainWindow):
                     self._look_at_folder()
                     if self.isActiveWindow():
                         self.flow.mark_read()
-            self.attention.apply(event)
             self.frame.sidebar.sessions.apply(event)
             if isinstance(event, SessionsChanged | SessionOpened):
                 self._show_place()
@@ -233,6 +262,8 @@ class MainWindow(QMainWindow):
         frame.set_conversing(True)
         frame.notices.remove("drop")
         frame.sidebar.sessions.set_current(page.info.id)
+        self._host.show(self, page.info.id)
+        self._show_read_only()
         if page.info.is_untouched and not page.events:
             self._empty.set_folder(page.info.workspace.root)
             frame.stack.setCurrentWidget(self._empty)
@@ -244,13 +275,14 @@ class MainWindow(QMainWindow):
     def _on_setup_needed(self) -> None:
         self.frame.set_conversing(False)
         self.frame.sidebar.sessions.set_current(None)
+        self._host.show(self, None)
+        self._show_read_only()
         self.first_run.show()
         self._show_place()
 
     def _on_settings_changed(self, settings: Settings) -> None:
         self._theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
         self.frame.composer.set_settings(settings)
-        self._bridge.settings.save(settings)
 
     def _look_at_folder(self) -> None:
         """Read what the disk says of the folder: not for each event, only when it may differ."""
@@ -289,25 +321,17 @@ class MainWindow(QMainWindow):
         self.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        running = len(self.known.running())
-        if running and not self._is_quitting:
-            choice = ask_before_closing(
-                self._theme, self, running, has_tray=self.attention.has_tray
-            )
-            if choice != "quit":
-                event.ignore()
-                if choice == "tray" and self.attention.enter_tray():
-                    self.hide()
-                return
+        if not (self._is_quitting or self._host.may_close(self)):
+            event.ignore()
+            return
         self.frame.sidebar.sessions.finish_deletes()
         self.changes.stop()
         self.servers.stop()
         self.usage.stop()
-        self.attention.notices.close()
         self.queries.cancel()
         self._state.save()
         event.accept()
-        self.closed.emit()
+        self._host.let_go(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop.
@@ -373,7 +397,7 @@ class MainWindow(QMainWindow):
         """See what changed on disk, and what ended, when the user comes back."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            self.attention.come_back()
+            self._host.come_to_front(self)
             self._look_at_folder()
             self._show_place()
             self.flow.mark_read()
@@ -384,23 +408,48 @@ class MainWindow(QMainWindow):
             self._was_painted = True
             QTimer.singleShot(0, self.painted.emit)
 
-    def _come_back_to(self, session_id: str) -> None:
-        self.come_back()
-        if session_id in self.known.sessions:
-            self.full.leave()
-            self.flow.choose_session(session_id)
-
-    def _allow(self, request_id: str) -> None:
-        self._bridge.engine.decide(RequestId(request_id), AllowOnce())
-
-    def come_back(self, folder: str = "") -> None:
-        """Come to the front, with the folder of a second start of the app."""
-        self.attention.leave_tray()
+    def come_back(self, session_id: str = "", folder: str = "") -> None:
+        """Come to the front, with this session, or with the folder of a second start of the app."""
         self.showNormal()
         self.raise_()
         self.activateWindow()
-        if folder:
+        if session_id in self.known.sessions:
+            self.full.leave()
+            self.flow.choose_session(session_id)
+        elif folder:
             self.flow.open_folder(folder)
+
+    # -- beside other windows ----------------------------------------------------------------
+
+    @property
+    def remembered(self) -> dict[str, bool]:
+        """What a window that is opened from this one has in common with it."""
+        parts = ("sidebar", "side", BY_FOLDER)
+        return {part: self._state.is_wanted(part) for part in parts}
+
+    def know_elsewhere(self, sessions: frozenset[SessionId]) -> None:
+        """Take in which sessions other windows have for writing."""
+        changed = self.known.know_elsewhere(sessions)
+        self.pages.follow_writers()
+        self.frame.sidebar.sessions.set_elsewhere(sessions)
+        if changed:
+            self.frame.composer.show_state(self.known)
+            self.side.show_state(changed)
+            self._show_read_only()
+
+    def _show_read_only(self) -> None:
+        """Offer nothing that would change a session which another window has for writing."""
+        is_read_only = self.known.is_read_only
+        self.commands.set_read_only(is_read_only)
+        self.frame.header.set_read_only(is_read_only)
+
+    def _refuse_delete(self) -> None:
+        text = self.tr("Another window has this session for writing: delete it there.")
+        self.frame.notices.put("elsewhere", Notice(text, "info"))
+
+    def _show_writer(self) -> None:
+        if self.flow.current is not None:
+            self._host.raise_writer(self.flow.current)
 
 
 def _press(focused: QWidget | None) -> None:

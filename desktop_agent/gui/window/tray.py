@@ -1,9 +1,9 @@
-"""Calls the user when the window is not in front; keeps the app in the tray; asks on quitting."""
+"""Calls the user when no window is in front; keeps the app in the tray; asks on quitting."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
@@ -34,14 +34,26 @@ _LONGEST, _LONGEST_TITLE = 300, 60
 Choice = Literal["tray", "quit", "cancel"]
 
 
+class Front(Protocol):
+    """What of the app is on the screen."""
+
+    def is_active(self) -> bool:
+        """Return whether one of the windows is the one the user works in."""
+        ...
+
+    def window_for(self, session_id: str) -> QWidget:
+        """Return where a session is shown, or would be."""
+        ...
+
+
 class Attention(QObject):
     """Alerts for an approval, a question, a failure, and the end of a long turn.
 
-    Where the desktop has a tray, the icon is there while the window is in it, and from a
-    notification on until the window is active again. Its menu lists what runs.
+    One for all windows. Where the desktop has a tray, the icon is there while they are in it,
+    and from a notification on until one is active again. Its menu lists what runs.
 
     Signals:
-        opened(session): the window is to come back, with this session if it is one
+        opened(session): a window is to come back, with this session if it is one
         allowed(request): *Allow once* was pressed in a notification
         quit_requested: from the menu
     """
@@ -50,11 +62,13 @@ class Attention(QObject):
     allowed = Signal(str)
     quit_requested = Signal()
 
-    def __init__(self, theme: Theme, window: QWidget, known: SessionState) -> None:
-        super().__init__(window)
+    def __init__(
+        self, theme: Theme, front: Front, known: SessionState, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
         self._theme = theme
-        self._window = window
-        self._known = known
+        self._front = front
+        self.known = known  # of the window whose events are applied
         self._tray: Any = None
         self._menu: QMenu | None = None
         self._is_in_tray = False
@@ -80,15 +94,15 @@ class Attention(QObject):
         if isinstance(event, ApprovalResolved):
             self.notices.withdraw(event.request_id)
         text = self._event_text(event)
-        if text and not self._window.isActiveWindow():
-            QApplication.alert(self._window)
+        if text and not self._front.is_active():
+            QApplication.alert(self._front.window_for(self.known.owner(event) or ""))
             if isinstance(event, ApprovalRequested) and self.notices.is_possible():
-                self.notices.show(approval_notice(event.request, self._known))
+                self.notices.show(approval_notice(event.request, self.known))
             else:
-                self._tell(self._known.owner(event) or "", text)
+                self._tell(self.known.owner(event) or "", text)
 
     def _tell_plainly(self, notice: DesktopNotice) -> None:
-        if not self._window.isActiveWindow():
+        if not self._front.is_active():
             self._tell(notice.session, notice.short)
 
     def _tell(self, session_id: str, text: str) -> None:
@@ -110,13 +124,13 @@ class Attention(QObject):
         self.come_back()
 
     def come_back(self) -> None:
-        """The window is active: the icon is for a window that is in the tray."""
+        """A window is active: the icon is for windows that are in the tray."""
         if self._tray is not None and not self._is_in_tray:
             self._tray.hide()
 
     def summary(self) -> str:
         """Return how much runs, in a few words."""
-        running = self._known.running()
+        running = self.known.running()
         waiting = sum(info.status == "needs_you" for info in running)
         words = [self.tr("Desktop Agent")]
         if running:
@@ -131,7 +145,7 @@ class Attention(QObject):
     def menu(self) -> QMenu:
         """Return the icon's menu, with what runs now."""
         if self._menu is None:
-            self._menu = named(QMenu(self._window), "trayMenu", self.tr("Desktop Agent"))
+            self._menu = named(QMenu(), "trayMenu", self.tr("Desktop Agent"))
             self._menu.aboutToShow.connect(self._fill)
         self._fill()
         return self._menu
@@ -140,7 +154,7 @@ class Attention(QObject):
         menu = self._menu
         assert menu is not None
         menu.clear()
-        for info in self._known.running()[:_MOST_LISTED]:
+        for info in self.known.running()[:_MOST_LISTED]:
             title = plain(info.title)[:_LONGEST_TITLE]
             words = {
                 "needs_you": self.tr("{title} – needs you"),
@@ -168,7 +182,7 @@ class Attention(QObject):
         return True
 
     def _title(self) -> str:
-        info = self._known.sessions.get(SessionId(self._about))
+        info = self.known.sessions.get(SessionId(self._about))
         return plain(info.title)[:_LONGEST_TITLE] if info is not None else self.tr("Desktop Agent")
 
     def _event_text(self, event: Event) -> str:
@@ -185,7 +199,7 @@ class Attention(QObject):
                     return event.fault.message
                 # Of a subagent its parent hears, who goes on.
                 is_main = any(
-                    info.main_agent == event.agent_id for info in self._known.sessions.values()
+                    info.main_agent == event.agent_id for info in self.known.sessions.values()
                 )
                 if event.reason == "finished" and is_main and event.at - began > _LONG_S:
                     return self.tr("The work is finished.")

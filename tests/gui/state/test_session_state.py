@@ -187,9 +187,11 @@ def test_an_agent_in_a_turn_can_be_stopped_and_works_unless_it_is_paused() -> No
     assert not AgentInfo(CHILD, HERE, "a", "completed").is_in_turn
 
 
-# The engine's own thread tells that it failed; streamed words are joined for a second reading.
+# The engine's own thread tells that it failed, a window's line what it refused; streamed words are
+# joined for a second reading.
 ALLOWED = {
     "bridge/engine_thread.py: EngineFailed",
+    "bridge/window_bridge.py: CommandRefused",
     "state/event_log.py: PartDelta",
     "state/event_log.py: ToolOutput",
 }

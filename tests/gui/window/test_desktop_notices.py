@@ -18,7 +18,6 @@ from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import AllowOnce, ApprovalRequest
 from desktop_agent.core.events import ApprovalRequested, ApprovalResolved, SessionsChanged
@@ -33,6 +32,7 @@ from tests.helpers.events import opened
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.windows import Front, app_of
 
 MAIN = AgentId("ag_1")
 NAME = "org.freedesktop.Notifications"
@@ -127,9 +127,7 @@ def known():
 
 @pytest.fixture
 def attention(qtbot, theme, known, monkeypatch):
-    window = QWidget()
-    qtbot.addWidget(window)
-    one = Attention(theme, window, known)
+    one = Attention(theme, Front(), known)
     one.said = []
     monkeypatch.setattr(one, "_show_icon", lambda: True)
     monkeypatch.setattr(one, "notify", lambda *words: one.said.append(words))
@@ -255,6 +253,6 @@ def test_the_button_of_the_notification_lets_the_agent_go_on(
         qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
         qtbot.waitUntil(lambda: bool(window.known.waiting()), timeout=WAIT)
         assert not made.exists()
-        window.attention.allowed.emit(window.known.waiting()[0].key)
+        app_of(window).attention.allowed.emit(window.known.waiting()[0].key)
         qtbot.waitUntil(made.exists, timeout=WAIT)
         qtbot.waitUntil(lambda: not window.known.waiting(), timeout=WAIT)

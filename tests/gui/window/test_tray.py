@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtWidgets import QSystemTrayIcon, QWidget
+from PySide6.QtWidgets import QSystemTrayIcon
 
 from desktop_agent.core.events import (
     QuestionAsked,
@@ -15,6 +15,7 @@ from desktop_agent.core.questions import Question
 from desktop_agent.gui.state.session_state import SessionState
 from desktop_agent.gui.window.tray import Attention
 from tests.helpers.events import opened
+from tests.helpers.windows import Front
 
 # The platform without a tray says so when an icon is made.
 pytestmark = pytest.mark.qt_log_ignore("systemTrayWindowChanged")
@@ -36,9 +37,7 @@ def known():
 def attention(qtbot, theme, known, monkeypatch):
     # The platform that tests run on has no tray; the icon itself is the real one.
     monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: True)
-    window = QWidget()
-    qtbot.addWidget(window)
-    one = Attention(theme, window, known)
+    one = Attention(theme, Front(), known)
     one.said = []
     monkeypatch.setattr(one, "notify", lambda *words: one.said.append(words))
     return one

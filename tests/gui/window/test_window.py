@@ -26,7 +26,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.tray import make_question
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, NeverEnding, Say
-from tests.helpers.windows import bridge_of, part, words_in
+from tests.helpers.windows import app_of, bridge_of, part, words_in
 
 
 @pytest.fixture
@@ -388,7 +388,7 @@ def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
     assert not window.close()
     assert window.isVisible()
     assert window.known.running()
-    with qtbot.waitSignal(window.closed):
+    with qtbot.waitSignal(app_of(window).closed):
         QTimer.singleShot(0, lambda: press_choice("stopAndQuit"))
         window.close()
 
@@ -519,7 +519,7 @@ def test_a_defect_in_the_window_is_logged_and_said_and_the_window_lives(
 ):
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    show_defects(quick)
+    show_defects(app_of(quick))
     try:
         raise RuntimeError("a slip")
     except RuntimeError:
@@ -534,7 +534,7 @@ def test_what_fails_on_a_thread_while_the_window_gets_ready_is_said_in_the_windo
 ):
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    show_defects(quick)
+    show_defects(app_of(quick))
     ready(qtbot, quick)
     assert not quick.frame.notices.isVisible()
 

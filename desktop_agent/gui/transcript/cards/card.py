@@ -81,6 +81,8 @@ class CardHost(QWidget):
         self.unfolded: dict[str, bool] = {}
         self.background = Background(self)
         self.last_event_at = 0.0
+        # Another window has the session for writing: nothing is answered or begun here.
+        self.is_read_only = False
         self.session: SessionInfo | None = None
         self.transcript = Transcript(AgentId(""))
 
@@ -91,7 +93,9 @@ class CardHost(QWidget):
 
     @property
     def has_branches(self) -> bool:
-        """Whether this is a main agent's transcript: those of subagents have one branch."""
+        """Whether branches begin here: in a main agent's transcript, as subagents have one."""
+        if self.is_read_only:
+            return False
         return self.session is not None and self.session.main_agent == self.transcript.agent_id
 
     def name_of(self, agent_id: str) -> str:

@@ -7,6 +7,7 @@ from functools import partial
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.questions import Question
 from desktop_agent.gui.kit.safe_text import elapsed_text, plain_tip
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
@@ -111,7 +112,7 @@ class CardFactory:
                 QuestionCard() | FormCard(),
                 items.QuestionItem(answer=None, tries=tries),
             ):
-                if tries:
+                if tries and not self._host.is_read_only:
                     card.switch_on()
             case _:
                 return False
@@ -121,20 +122,28 @@ class CardFactory:
         self, row: items.ApprovalItem | items.QuestionItem | items.AgentMessageItem
     ) -> AskCard:
         host = self._host
-        if isinstance(row, items.ApprovalItem):
-            return ApprovalCard(host, row)
-        if isinstance(row, items.QuestionItem):
-            asked = row.question
-            if asked.form is not None:
-                form = FormCard(self._theme, asked.form, host.ground)
-                form.answered.connect(partial(host.form_answered.emit, asked.id))
-                return form
-            card = QuestionCard(self._theme, asked.text, asked.options, host.ground)
-            card.answered.connect(partial(host.answered.emit, asked.id))
+        if not isinstance(row, items.AgentMessageItem):
+            card = (
+                ApprovalCard(host, row)
+                if isinstance(row, items.ApprovalItem)
+                else self._question(row.question)
+            )
+            if host.is_read_only:
+                card.switch_off()
             return card
         pointer = AskedElsewhereCard(self._theme, row.text, plain(row.name), host.ground)
         pointer.wanted.connect(partial(host.command_requested.emit, row.agent_id, "answer", ""))
         return pointer
+
+    def _question(self, asked: Question) -> AskCard:
+        host = self._host
+        if asked.form is not None:
+            form = FormCard(self._theme, asked.form, host.ground)
+            form.answered.connect(partial(host.form_answered.emit, asked.id))
+            return form
+        card = QuestionCard(self._theme, asked.text, asked.options, host.ground)
+        card.answered.connect(partial(host.answered.emit, asked.id))
+        return card
 
     def _other_card(self, row: Row) -> Card:
         host = self._host

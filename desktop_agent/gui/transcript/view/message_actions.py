@@ -81,6 +81,8 @@ class MessageActions:
 
     def _of_user(self, item: UserItem) -> list[Action]:
         view = self._view
+        if view.is_read_only:
+            return []
         if not (view.has_branches and item.is_from_user):
             return [Action("edit", partial(view.edit_requested.emit, item.text, item.skills))]
         same = BranchDraft(item.message_id, item.text)

@@ -135,6 +135,13 @@ class TranscriptView(CardHost):
             self._sync()
             self._place()
 
+    def set_read_only(self, is_read_only: bool) -> None:
+        """Take answers no more, or again; the cards are made anew."""
+        if is_read_only != self.is_read_only:
+            self.is_read_only = is_read_only
+            self._hover.hide()
+            self._make_anew()
+
     def prepend(self, events: Sequence[AgentEvent], first_seq: int) -> None:
         """Take in older messages; what the user looks at stays where it is."""
         self.transcript.prepend(events)
@@ -444,6 +451,9 @@ class TranscriptView(CardHost):
 
     def _on_theme_changed(self) -> None:
         self.page.styles = Styles(self.theme)
+        self._make_anew()
+
+    def _make_anew(self) -> None:
         self.cards.clear()
         self._window.rebuild()
         self._lay_out_again()

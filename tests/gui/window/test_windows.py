@@ -1,0 +1,147 @@
+"""Several windows of one app: one engine, and of each session one window that writes."""
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+
+from desktop_agent.core.changes import UndoScope
+from desktop_agent.gui.frame.window_state import open_windows
+from desktop_agent.gui.window.app_windows import AppWindows
+from tests.helpers.patience import HANG_MS as WAIT
+from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.windows import app_of, bridge_of, part, words_in
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    with LoopbackProvider("openai", []) as one:
+        yield one
+
+
+@pytest.fixture
+def first(open_window, project, provider, qtbot):
+    window = open_window(project, model=provider.model, api_base=provider.api_base)
+    return ready(qtbot, window)
+
+
+def ready(qtbot, window):
+    qtbot.waitUntil(lambda: window.flow.info is not None, timeout=WAIT)
+    return window
+
+
+def open_second(qtbot, window):
+    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(window, Qt.Key.Key_N, modifiers)
+    return ready(qtbot, next(one for one in app_of(window).windows if one is not window))
+
+
+def show(qtbot, window, session_id):
+    window.flow.choose_session(session_id)
+    qtbot.waitUntil(lambda: window.flow.current == session_id, timeout=WAIT)
+
+
+def send(qtbot, window, words):
+    window.frame.composer.set_text(words)
+    qtbot.keyClick(part(window, "composerText"), Qt.Key.Key_Return)
+
+
+def said_in(window):
+    page = window.pages.page(window.flow.agent)
+    return page.browser.toPlainText() if page is not None else ""
+
+
+def approve_button(window):
+    shown = [one for one in window.findChildren(QPushButton, "allowOnce") if one.isVisible()]
+    return shown[0] if shown else None
+
+
+def test_one_session_in_two_windows_has_one_writer_and_is_followed_live_in_the_other(
+    first, project, provider, qtbot
+):
+    provider.push(Calls(("write", {"path": "made.txt", "content": "x"})), Say("It is made."))
+    send(qtbot, first, "Make it")
+    qtbot.waitUntil(lambda: approve_button(first) is not None, timeout=WAIT)
+    second = open_second(qtbot, first)
+    session = first.flow.current
+    # A new window begins beside what the other one writes, in the same folder.
+    assert second.flow.current != session
+    assert second.flow.workspace.root == first.flow.workspace.root
+    show(qtbot, second, session)
+    assert part(second, "readOnlyBar").isVisible()
+    assert not part(second, "composerText").isVisible()
+    qtbot.waitUntil(lambda: approve_button(second) is not None, timeout=WAIT)
+    assert not approve_button(second).isEnabled()
+    assert approve_button(first).isEnabled()
+    assert not second.commands.delete.isEnabled()
+    assert "Make it" in said_in(second)
+
+    qtbot.mouseClick(part(second, "writeHere"), Qt.MouseButton.LeftButton)
+    assert not part(second, "readOnlyBar").isVisible()
+    assert part(first, "readOnlyBar").isVisible()
+    assert not first.commands.delete.isEnabled()
+    page = second.pages.page(second.flow.agent)
+    qtbot.waitUntil(lambda: page.focus_oldest_approval(), timeout=WAIT)
+    armed = page.findChild(QPushButton, "allowOnce").parent().parent()
+    qtbot.waitUntil(lambda: armed.is_armed, timeout=WAIT)
+    qtbot.mouseClick(approve_button(second), Qt.MouseButton.LeftButton)
+    for window in (first, second):
+        qtbot.waitUntil(lambda window=window: "It is made." in said_in(window), timeout=WAIT)
+    assert (project / "made.txt").read_text("utf-8") == "x"
+
+    # What was typed goes along with the writing; the last window to show it has it.
+    second.frame.composer.set_text("Half a sen")
+    second.close()
+    assert app_of(first).windows == [first]
+    assert not part(first, "readOnlyBar").isVisible()
+    assert first.frame.composer.draft() == "Half a sen"
+
+
+def test_the_window_that_only_reads_changes_nothing_and_says_why(first, provider, qtbot):
+    provider.push(Say("Hello."))
+    send(qtbot, first, "Say hello")
+    qtbot.waitUntil(lambda: "Hello." in said_in(first), timeout=WAIT)
+    second = open_second(qtbot, first)
+    info = first.flow.info
+    show(qtbot, second, info.id)
+    notices = second.frame.notices
+    for attempt in (
+        lambda: second.frame.sidebar.sessions.delete(info.id),
+        lambda: second.frame.sidebar.sessions.renamed.emit(info.id, "Taken"),
+        lambda: second.frame.composer.mode_chosen.emit("free"),
+        lambda: second.frame.composer.command_given.emit("clear", ""),
+        lambda: second.changes.request(UndoScope(info.id)),
+    ):
+        attempt()
+        qtbot.waitUntil(notices.isVisible, timeout=WAIT)
+        assert "another window" in words_in(notices).lower()
+        part(notices, "dismissNotice").click()
+    second.commands.rename.trigger()
+    assert not part(second, "renameTitle").isVisible()
+    # The engine has heard all that was sent when it has answered this.
+    first.flow.set(bridge_of(first).engine.pin_session, True)
+    qtbot.waitUntil(lambda: first.known.sessions[info.id].is_pinned, timeout=WAIT)
+    kept = first.known.sessions[info.id]
+    assert (kept.title, kept.mode) == (info.title, info.mode)
+    assert "Hello." in said_in(first)
+
+
+def test_windows_share_settings_and_come_back_at_the_next_start(first, theme, qtbot):
+    second = open_second(qtbot, first)
+    first.resize(760, 560)
+    second.resize(640, 500)
+    second.flow.apply_settings(replace(second.flow.settings, send_with_ctrl_enter=True))
+    assert first.flow.settings.send_with_ctrl_enter
+    assert open_windows() == (0, 1)
+    windows = app_of(first)
+    windows.quit_now()
+    assert not windows.windows
+    assert open_windows() == (0, 1)
+    again = AppWindows(theme, bridge_of(first), first.flow.settings)
+    again.open_first()
+    again.open_others()
+    assert [one.width() for one in again.windows] == [760, 640]
+    again.windows[1].close()
+    assert open_windows() == (0,)
+    again.quit_now()
