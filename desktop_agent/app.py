@@ -21,13 +21,14 @@ USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent undo SESSION [options]   (see desktop-agent undo --help)
        desktop-agent redo SESSION [options]
        desktop-agent sessions COMMAND [options]   (see desktop-agent sessions --help)
+       desktop-agent mcp COMMAND [options]   (see desktop-agent mcp --help)
        desktop-agent --demo [FOLDER]
        desktop-agent --self-check
        desktop-agent --version"""
 
 _WITHOUT_WINDOW = frozenset({
-    "run", "undo", "redo", "sessions", "--model-host", "--guard", "--file-history", "--mcp-host",
-    "--demo-run",
+    "run", "undo", "redo", "sessions", "mcp", "--model-host", "--guard", "--file-history",
+    "--mcp-host", "--demo-run",
 })  # fmt: skip
 
 
@@ -45,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "undo": _undo,
         "redo": _redo,
         "sessions": _sessions,
+        "mcp": _mcp,
         "--model-host": _model_host,
         "--guard": _guard,
         "--mcp-host": _mcp_host,
@@ -91,6 +93,12 @@ def _sessions(arguments: list[str]) -> int:
     from desktop_agent.headless import sessions
 
     return sessions.main(arguments)
+
+
+def _mcp(arguments: list[str]) -> int:
+    from desktop_agent.headless import mcp
+
+    return mcp.main(arguments)
 
 
 def _model_host(arguments: list[str]) -> int:

@@ -98,7 +98,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("prompt", metavar="PROMPT", help="what to do")
     add("--workspace", metavar="DIR", type=folder, required=True, help="the folder to work in")
     add("--model", metavar="NAME", type=_name, help="“demo”, or a name for litellm")
-    add("--api-base", metavar="URL", type=_address, help="a server's address")
+    add("--api-base", metavar="URL", type=http_address, help="a server's address")
     add("--mode", choices=("look", "ask", "free"), help="what is allowed; ask refuses (default)")
     add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
     add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
@@ -171,7 +171,8 @@ def _name(text: str) -> str:
     return text.strip()
 
 
-def _address(text: str) -> str:
+def http_address(text: str) -> str:
+    """Return an address as an argument; raises ArgumentTypeError."""
     if not re.match(r"https?://[^/\s]+", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not an http or https address")
     return text

@@ -1,4 +1,4 @@
-"""`desktop-agent sessions`: list, search, show, export, import, delete and restore sessions.
+"""`desktop-agent sessions`: list, search, show, export, import, fork, delete, restore sessions.
 
 What only reads works while the app has the sessions open; what writes says that it does.
 """
@@ -22,7 +22,7 @@ from desktop_agent.adapters.files.file_lock import StoreLocked
 from desktop_agent.adapters.store.reader import SessionReader, StoreTooOld
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import RUNS_FOLDER, SESSIONS_FILE, Backend, compose
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.ids import MessageId, SessionId
 from desktop_agent.core.sessions import KEPT_DELETED_S, SearchHit, SessionFileError, SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import StoreError
@@ -72,9 +72,9 @@ def make_parser() -> Parser:
     """Return the commands below `sessions`."""
     parser = Parser(
         prog="desktop-agent sessions",
-        description="List, search, show, export, import, delete and restore sessions.",
+        description="List, search, show, export, import, fork, delete and restore sessions.",
         epilog="Exit codes: 0 done, 1 failed, 2 wrong usage. What only reads works while the app "
-        "is open; import, delete and restore need it closed.",
+        "is open; import, fork, delete and restore need it closed.",
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -102,11 +102,20 @@ def make_parser() -> Parser:
     taken.add_argument("file", metavar="FILE", type=Path, help="the exported session")
     taken.add_argument("--workspace", metavar="DIR", type=folder, default=".",
                        help="the folder that it works in (default: this one)")  # fmt: skip
+    forked = command("fork", "make a session that goes on from another, which stays", _fork)
+    _add_id(forked)
+    forked.add_argument("--at", metavar="MESSAGE", type=_message_id,
+                        help="a message of yours: it goes on from right before it "
+                        "(default: from the end)")  # fmt: skip
     for name, what, work in (
         ("delete", "delete a session; it can be restored for 30 days", _delete),
         ("restore", "take back a session that was deleted", _restore),
     ):
-        _add_id(command(name, what, work))
+        made = command(name, what, work)
+        _add_id(made)
+        _add_json(made)
+    for made in (taken, forked):
+        _add_json(made)
     return parser
 
 
@@ -118,6 +127,15 @@ def _add_output(parser: Parser, forms: Sequence[str]) -> None:
     parser.add_argument("--output", choices=forms, default="text", help="jsonl: one a line")
     parser.add_argument("--json", action="store_const", const="json", dest="output",
                         help="the same as --output json")  # fmt: skip
+
+
+def _add_json(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _message_id(text: str) -> MessageId:
+    """Return an id of a message as an argument; raises ArgumentTypeError."""
+    return MessageId(session_id(text))
 
 
 # -- reading ---------------------------------------------------------------------------------
@@ -212,9 +230,18 @@ def _import(given: argparse.Namespace) -> None:
     workspace = Workspace(str(given.workspace))
 
     async def work(backend: Backend) -> None:
-        print(await backend.files.import_file(str(given.file), workspace))
+        _say_id(given, await backend.files.import_file(str(given.file), workspace), is_new=True)
 
     asyncio.run(_with_backend(paths.data_dir() / SESSIONS_FILE, work))
+
+
+def _fork(given: argparse.Namespace) -> None:
+    path, info = _info_of(given.session)
+
+    async def work(backend: Backend) -> None:
+        _say_id(given, await backend.files.fork(info.id, given.at), is_new=True)
+
+    asyncio.run(_with_backend(path, work))
 
 
 def _delete(given: argparse.Namespace) -> None:
@@ -224,6 +251,7 @@ def _delete(given: argparse.Namespace) -> None:
 
     async def work(backend: Backend) -> None:
         backend.engine.delete_session(info.id)
+        _say_id(given, info.id)
 
     asyncio.run(_with_backend(path, work))
 
@@ -235,8 +263,16 @@ def _restore(given: argparse.Namespace) -> None:
 
     async def work(backend: Backend) -> None:
         backend.engine.restore_session(info.id)
+        _say_id(given, info.id)
 
     asyncio.run(_with_backend(path, work))
+
+
+def _say_id(given: argparse.Namespace, session: SessionId, *, is_new: bool = False) -> None:
+    if given.json:
+        sys.stdout.write(msgspec.json.encode({"session": session}).decode() + "\n")
+    elif is_new:
+        print(session)
 
 
 async def _with_backend(path: Path, work: Callable[[Backend], Any]) -> None:

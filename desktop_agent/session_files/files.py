@@ -22,13 +22,14 @@ import msgspec
 from desktop_agent.adapters.store.importing import EventRow
 from desktop_agent.adapters.store.reader import SessionReader
 from desktop_agent.adapters.store.store import SqliteStore
-from desktop_agent.core.ids import SessionId, new_session_id
+from desktop_agent.core.ids import MessageId, SessionId, new_session_id
 from desktop_agent.core.sessions import ExportForm, SessionFileError, SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.engine import Engine
 
 if TYPE_CHECKING:
+    from desktop_agent.session_files.forking import Fork
     from desktop_agent.session_files.json_import import Imported
 
 # Events that the store writes at once: a few milliseconds.
@@ -94,12 +95,30 @@ class SessionFiles:
         self._engine.adopt_session(info)
         return info.id
 
+    async def fork(self, session_id: SessionId, before: MessageId | None = None) -> SessionId:
+        """Make a session that goes on from right before a message of the user's in another one.
+
+        From the end, if none is named. Raises SessionFileError.
+        """
+        from desktop_agent.session_files import forking
+
+        try:
+            with SessionReader(self._path) as reader:
+                info, fork = forking.fork_of(reader, session_id, before)
+            new = self._engine.new_info(new_session_id(), info.workspace, info.title)
+            made = forking.info_of(info, new, fork)
+            await self._take_in(made, fork, Job())
+        except StoreError as error:
+            raise SessionFileError(str(error)) from error
+        self._engine.adopt_session(made)
+        return made.id
+
     async def progress(self, path: str) -> float:
         """Return how much of a file is done, from 0 to 1."""
         job = self._jobs.get(path)
         return job.share if job is not None else 0.0
 
-    async def _take_in(self, info: SessionInfo, found: Imported, job: Job) -> None:
+    async def _take_in(self, info: SessionInfo, found: Imported | Fork, job: Job) -> None:
         rows, done = found.rows(), 0
         try:
             self._store.begin_import(info, found.frame)

@@ -29,13 +29,20 @@ from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE, compose
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
+    AgentEnded,
     AgentsChanged,
+    AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
+    BranchStarted,
     CommandRefused,
+    ContextCompacted,
     EngineFailed,
     Event,
+    FilesChanged,
+    ListChanged,
     MachineSandboxChanged,
+    McpChanged,
     MessageAdded,
     NoteDelivered,
     NoteQueued,
@@ -54,6 +61,7 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.messages import Message, open_calls
+from desktop_agent.core.notes import is_written
 from desktop_agent.headless.output import RunEnded
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, LoopbackProvider, Pace, Received, Say, Step, Think
@@ -65,7 +73,9 @@ PASSING = (
     AgentsChanged,
     CommandRefused,
     EngineFailed,
+    ListChanged,
     MachineSandboxChanged,
+    McpChanged,
     PartDelta,
     RunEnded,
     SandboxChanged,
@@ -75,8 +85,13 @@ PASSING = (
     ToolOutput,
 )
 PROMISED = (
+    AgentEnded,
+    AgentSpawned,
     ApprovalRequested,
     ApprovalResolved,
+    BranchStarted,
+    ContextCompacted,
+    FilesChanged,
     MessageAdded,
     NoteDelivered,
     NoteQueued,
@@ -114,7 +129,7 @@ class Shown:
     """What one process had printed when it was killed."""
 
     events: list[Event]
-    host: int | None
+    started: list[int]
 
 
 class Trial:
@@ -203,19 +218,19 @@ class Trial:
             command, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         lines: list[bytes] = []
-        host = None
+        started: list[int] = []
         with process:
             assert process.stdout is not None
             for line in process.stdout:
                 lines.append(line)
                 if len(lines) == wanted:
                     threading.Event().wait(late)
-                    host = _host_of(process.pid)
+                    started = _started_by(process.pid)
                     # What it wrote since is still in the pipe, and is read too.
                     process.kill()
         if len(lines) < wanted:
             self._fault(f"the run ended by itself: {lines[-1:]}")
-        return self._read(lines, host)
+        return self._read(lines, started)
 
     def _moment(self) -> tuple[int, float]:
         """Return after how many lines to kill, and how many seconds later."""
@@ -227,19 +242,19 @@ class Trial:
         command += ["--workspace", str(self._folder), "--session", SESSION, "--mode", "ask"]
         return [*command, "--model", provider.model, "--api-base", provider.api_base]
 
-    def _read(self, lines: list[bytes], host: int | None) -> Shown:
+    def _read(self, lines: list[bytes], started: list[int]) -> Shown:
         events: list[Event] = []
         for line in lines:
             if not line.endswith(b"\n"):
                 continue
             event = LINE.decode(line)
-            if isinstance(event, NoteQueued):
+            if isinstance(event, NoteQueued) and is_written(event.note):
                 self._notes.append(event.note.text)
             if isinstance(event, ToolEnded):
                 self._ended[event.result.call_id] = event.result.text
             if not isinstance(event, RunEnded):
                 events.append(event)
-        return Shown(events, host)
+        return Shown(events, started)
 
     # -- what must hold
 
@@ -284,8 +299,8 @@ class Trial:
             self._fault("something was started by itself")
         self.tally.unknown += len(unknown)
         self._check_history(self._history())
-        if shown.host is not None and not is_over(shown.host):
-            self._fault("the model host outlived the app")
+        if not all(map(is_over, shown.started)):
+            self._fault("a process of the app outlived it")
 
     async def _start_and_close(self, heard: list[Event]) -> None:
         home = self._data.parent
@@ -380,16 +395,19 @@ class WindowTrial(Trial):
         super()._check_kept(shown)
 
 
-def _host_of(pid: int) -> int | None:
-    """Return the model host that a process has started."""
+def _started_by(pid: int) -> list[int]:
+    """Return the processes that a process has started, and that those have."""
+    children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = int(stat.read_text().rpartition(")")[2].split()[1])
-            if parent == pid and b"model_host" in (stat.parent / "cmdline").read_bytes():
-                return int(stat.parent.name)
         except OSError:
             continue
-    return None
+        children.setdefault(parent, []).append(int(stat.parent.name))
+    found = children.get(pid, [])
+    for one in found:
+        found += children.get(one, [])
+    return found
 
 
 def is_over(pid: int) -> bool:

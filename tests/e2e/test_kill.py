@@ -17,12 +17,13 @@ import pytest
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from tests.e2e.kill_trial import Trial, WindowTrial, kill_many
+from tests.e2e.long_kill_trial import LongTrial
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import LoopbackProvider, Say, Wait
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to follow processes")
-@pytest.mark.parametrize(("kind", "kills"), [(Trial, 8), (WindowTrial, 3)])
+@pytest.mark.parametrize(("kind", "kills"), [(Trial, 6), (WindowTrial, 3), (LongTrial, 3)])
 def test_after_a_kill_all_that_was_shown_is_there_and_no_command_runs_again(
     kind: type[Trial], kills: int, tmp_path: Path
 ) -> None:

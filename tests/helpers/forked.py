@@ -119,6 +119,10 @@ class Forks:
                 patch.setattr(_SPAWN, partial(_start_by, lambda: self._listening("hosts")))
             yield
 
+    def hosts_address(self) -> str:
+        """Return what `fork_hosts_at` takes in another process; empty where nothing forks."""
+        return self._listening("hosts").hex() if CAN_FORK else ""
+
     def run(self, arguments: Sequence[str], **own: str) -> subprocess.CompletedProcess[str]:
         """Run `desktop-agent` to its end, in the environment of now and these variables."""
         environment = {**os.environ, **own}
@@ -127,7 +131,7 @@ class Forks:
             return subprocess.run(
                 command, capture_output=True, text=True, check=False, env=environment
             )
-        address = self._listening("runs", self._listening("hosts").hex())
+        address = self._listening("runs", self.hosts_address())
         start = Start(list(arguments), environment, str(Path.cwd()))
         out, err = os.pipe(), os.pipe()
         with Path(os.devnull).open("rb") as nothing:
@@ -166,6 +170,12 @@ class Forks:
 
 
 FORKS = Forks()
+
+
+def fork_hosts_at(address: str) -> None:
+    """Start model hosts by fork in this process, from now on."""
+    module, _, name = _SPAWN.rpartition(".")
+    setattr(import_module(module), name, partial(_start_by, lambda: bytes.fromhex(address)))
 
 
 def _start_by(
@@ -262,8 +272,7 @@ def main() -> int:
     for name in _MODULES[kind]:
         import_module(name)
     if rest:
-        module, _, name = _SPAWN.rpartition(".")
-        setattr(import_module(module), name, partial(_start_by, lambda: bytes.fromhex(rest[0])))
+        fork_hosts_at(rest[0])
     gc.freeze()
     start, files = _serve(socket.socket(fileno=int(listening)))
     return (_host if kind == "hosts" else _run)(start, files)

@@ -256,6 +256,9 @@ class MemoryStore:
     def index_more(self) -> bool:
         return False
 
+    def count_more(self) -> bool:
+        return False
+
     def rules(self) -> tuple[Rule, ...]:
         return self._rules
 

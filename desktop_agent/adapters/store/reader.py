@@ -100,6 +100,20 @@ class SessionReader:
                 if (event := decode(body, crc)) is not None:
                     yield EventRow(seq, branch, at, event)
 
+    def shown_rows(self, info: SessionInfo) -> Iterator[EventRow]:
+        """Yield every agent's events on the branch that was used last."""
+        with readable_errors():
+            key = self._key(info.id)
+            on_path, args = self._branches.path(key).condition()
+            found = self._connection.execute(
+                "SELECT seq, branch, at, body, crc FROM event WHERE session = ?"
+                f" AND {on_path} ORDER BY seq",
+                (key, *args),
+            )
+            for seq, branch, at, body, crc in found:
+                if (event := decode(body, crc)) is not None:
+                    yield EventRow(seq, branch, at, event)
+
     def shown(self, info: SessionInfo, agent_id: AgentId) -> Iterator[AgentEvent]:
         """Yield an agent's events; of the main agent's those of the branch that was used last."""
         with readable_errors():

@@ -18,7 +18,8 @@ _BATCH = 256
 _BYTES_A_ROW = 8
 _OWN_TABLES = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
-    " AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'words%' AND name <> 'indexing'"
+    " AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'words%'"
+    " AND name NOT IN ('indexing', 'counting')"
 )
 
 
@@ -40,8 +41,7 @@ def salvage(kept: Path, new: sqlite3.Connection) -> int:
             copied = sum(_copy(old, new, table, limit) for table in tables)
             _drop_orphans(new)
             _index(new)
-            if usage.is_empty(new):  # the file is of a version that did not count
-                usage.count_stored(new)
+            usage.owe_as(new, old)
             new.execute("COMMIT")
     except sqlite3.Error as error:
         _log.warning("nothing could be read of %s: %s", kept.name, error)

@@ -179,11 +179,17 @@ class _Agent:
                 self._apply_note(event)
 
     def _branch_off(self) -> None:
-        """Leave behind what the user wrote; what others told is to be read on this branch too."""
+        """Leave behind what the user wrote; what others told is to be read on this branch too.
+
+        What stands in a message that the branches share was read before.
+        """
         self.was_running = False
+        said = {id_ for one in (*self.left_out, *self.history) for id_ in one.note_ids}
         waiting = {**self.unconfirmed, **self.inbox}
-        self.inbox = {id_: note for id_, note in waiting.items() if not is_written(note)}
-        self.unconfirmed = {}
+        self.unconfirmed = {id_: note for id_, note in waiting.items() if id_ in said}
+        self.inbox = {
+            id_: note for id_, note in waiting.items() if id_ not in said and not is_written(note)
+        }
 
     def _apply_compaction(
         self, event: ContextCompacted | CompactionUndone | ContextCleared

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -68,6 +69,7 @@ MIGRATIONS: tuple[str, ...] = (
     branches.TABLES,
     indexing.TABLES,
     usage.TABLES,
+    usage.ALL_COUNTED,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 # In pages of 4 kB.
@@ -187,9 +189,23 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> None:
     target = path.with_name(_backup_name(path, str(version)))
-    target.unlink(missing_ok=True)
-    connection.execute("VACUUM INTO ?", (str(target),))
-    target.chmod(0o600)
+    half = target.with_name(f"{target.name}.half")
+    half.unlink(missing_ok=True)
+    if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        # Somebody reads what is not in the file itself yet.
+        connection.execute("VACUUM INTO ?", (str(half),))
+    else:
+        _copy(path, half)
+    half.chmod(0o600)
+    half.replace(target)
+
+
+def _copy(path: Path, target: Path) -> None:
+    try:
+        shutil.copyfile(path, target)
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise sqlite3.OperationalError(f"no copy of it could be made: {error}") from error
 
 
 def _apply(connection: sqlite3.Connection, number: int) -> None:
@@ -201,8 +217,6 @@ def _apply(connection: sqlite3.Connection, number: int) -> None:
                 connection.execute(statement)
         if MIGRATIONS[number] is _TABLES:
             _make_words(connection)
-        elif MIGRATIONS[number] is usage.TABLES:
-            usage.count_stored(connection)
         connection.execute(f"PRAGMA user_version = {number + 1}")
         connection.execute("COMMIT")
     except BaseException:

@@ -272,6 +272,7 @@ class SqliteStore(ImportStore):
         """Delete a session and all its events. Its id can't be used again."""
         with self._writing(is_forced=True):
             sqlite_search.forget(self._connection, session_id, has_fts=self._has_fts)
+            self._count_rest(session_id)
             self._connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
         self._pending.forget_session(session_id)
         self._deleted.add(session_id)
@@ -302,6 +303,11 @@ class SqliteStore(ImportStore):
         with self._writing(is_forced=False):
             return indexing.step(self._connection, has_fts=self._has_fts)
 
+    def count_more(self) -> bool:
+        """Count some of the requests of before they were counted; tell whether there are more."""
+        with self._writing(is_forced=False):
+            return usage.count_more(self._connection)
+
     def rules(self) -> tuple[Rule, ...]:
         """Return the stored approval rules."""
         with readable_errors():
@@ -316,6 +322,10 @@ class SqliteStore(ImportStore):
             self._connection.executemany("INSERT INTO rule (position, body) VALUES (?, ?)", rows)
 
     # Inside
+
+    def _count_rest(self, session_id: SessionId) -> None:
+        with suppress(LookupError):  # it was deleted before
+            usage.count_rest(self._connection, self._key(session_id))
 
     def _append(
         self, session_id: SessionId, events: Sequence[AgentEvent], info: SessionInfo | None

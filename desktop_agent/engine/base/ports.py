@@ -200,6 +200,10 @@ class Store(Protocol):
         """Do a few milliseconds of what is owed to the index; tell whether there is more."""
         ...
 
+    def count_more(self) -> bool:
+        """Count some requests of an earlier version's for `usage`; tell whether there are more."""
+        ...
+
     def rules(self) -> tuple[Rule, ...]:
         """Return the stored approval rules."""
         ...

@@ -37,7 +37,7 @@ class KeepingCommands(ABC):
 
     async def usage(self, since: str) -> UsageReport:
         """Return what was used from a day such as `2026-11-01` on; ever, if that is empty."""
-        return self._sessions.usage(since)
+        return await self._sessions.usage(since)
 
     def new_info(self, session_id: SessionId, workspace: Workspace, title: str) -> SessionInfo:
         """Return the row of a new session. Without a model in the settings, it is the demo's."""

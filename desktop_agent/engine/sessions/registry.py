@@ -226,8 +226,9 @@ class Sessions:
         """Search titles and messages; deleted sessions are left out."""
         return self._store.search(text, _MOST_HITS, [info.id for info in self._deleted()])
 
-    def usage(self, since: str) -> UsageReport:
+    async def usage(self, since: str) -> UsageReport:
         """Return what was used from a day on."""
+        await self._upkeep.all_counted()
         return self._store.usage(since)
 
     # -- agents ----------------------------------------------------------------------------

@@ -20,7 +20,9 @@ _INDEX_S = 0.05
 
 
 class Upkeep:
-    """Erases deleted sessions whose time is up, and brings the index of words up to date."""
+    """Erases deleted sessions whose time is up, and does what an earlier version left to be done:
+    brings the index of words up to date, and counts what was used.
+    """
 
     def __init__(self, store: Store, erase_overdue: Callable[[], bool]) -> None:
         """`erase_overdue` erases one session, and tells whether there are more."""
@@ -32,10 +34,16 @@ class Upkeep:
         """Start, once the app is up."""
         self._later("erase", FIRST_S, self._erase)
         self.index_soon(FIRST_S)
+        self._later("count", FIRST_S, self._count)
 
     def index_soon(self, seconds: float = _INDEX_S) -> None:
         """Look whether the index needs something."""
         self._later("index", seconds, self._index)
+
+    async def all_counted(self) -> None:
+        """Return when all that was used is counted. Raises StoreError."""
+        while self._store.count_more():  # noqa: ASYNC110 - nothing is waited for
+            await asyncio.sleep(0)
 
     def stop(self) -> None:
         """Do nothing more; the rest is done after the next start."""
@@ -51,6 +59,13 @@ class Upkeep:
                 self.index_soon()
         except StoreError as error:
             _log.info("the index of words is brought up to date later: %s", error)
+
+    def _count(self) -> None:
+        try:
+            if self._store.count_more():
+                self._later("count", _INDEX_S, self._count)
+        except StoreError as error:
+            _log.info("what was used is counted later: %s", error)
 
     def _later(self, name: str, seconds: float, call: Callable[[], None]) -> None:
         if (timer := self._timers.get(name)) is not None:

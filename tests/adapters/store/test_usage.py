@@ -21,7 +21,7 @@ from desktop_agent.core.usage import Usage, UsageLine
 from desktop_agent.engine.base.ports import StoreError
 from tests.adapters.store.test_sqlite_tasks import monkeypatched_version
 from tests.adapters.store.turns import AGENT, SESSION, info
-from tests.helpers.stores import connection_of
+from tests.helpers.stores import abandon, connection_of
 
 BEFORE_USAGE = 6
 OTHER = SessionId("se_0000000000000002")
@@ -141,15 +141,51 @@ def older(path: Path, *events: AgentEvent) -> None:
             )
 
 
+def count_all(store: SqliteStore) -> None:
+    while store.count_more():
+        pass
+
+
 def test_a_file_of_the_version_before_opens_and_its_requests_count(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite"
     older(path, step(model=""), SideCallEnded(AGENT, Usage(1, 1)), step(model="cheap"))
     for _ in range(2):  # once, however often it is opened
         with closing(SqliteStore(path)) as store:
+            count_all(store)
             found = {one.key: one for one in store.usage("").models}
             assert (found[""].requests, found[""].unpriced, found[""].cost) == (2, 1, 0.5)
             assert found["cheap"].cost == 0.5
             assert store.usage("").sessions[0].key == SESSION
+
+
+def test_requests_of_before_are_counted_once_though_the_app_is_killed_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "_ROWS", 3)
+    path = tmp_path / "old.sqlite"
+    older(path, *(step() for _ in range(10)), *(SideCallEnded(AGENT, Usage(1, 1)),) * 4)
+    seen: list[float] = []
+    for _ in range(8):
+        store = SqliteStore(path)
+        store.count_more()
+        store.record(SESSION, step())  # goes on meanwhile
+        seen.append(store.usage("").total.requests)
+        abandon(store)
+    assert seen[0] == 4
+    assert seen[-1] == 14 + 8
+
+
+def test_a_session_that_is_erased_before_it_was_counted_was_paid_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "_ROWS", 3)
+    path = tmp_path / "old.sqlite"
+    older(path, *(step() for _ in range(10)), SideCallEnded(AGENT, Usage(1, 1)))
+    with closing(SqliteStore(path)) as store:
+        store.count_more()
+        store.delete_session(SESSION)
+        count_all(store)
+        assert store.usage("").total.requests == 11
 
 
 def test_what_is_saved_of_a_damaged_older_file_is_counted(tmp_path: Path) -> None:
@@ -164,6 +200,7 @@ def test_what_is_saved_of_a_damaged_older_file_is_counted(tmp_path: Path) -> Non
         file.write((len(whole) // 4096 + 50).to_bytes(4, "big"))
     with closing(SqliteStore(path)) as store:
         assert store.set_aside is not None
+        count_all(store)
         assert store.usage("").total.requests == 20
 
 

@@ -271,3 +271,21 @@ async def test_words_that_nobody_had_read_wait_on_their_branch(tmp_path: Path) -
         again.switch(point.heads[0])
         assert again.said() == ["one"]
         assert [n.text for n in again.agent(again.agent_id).inbox.waiting] == ["later"]
+
+
+async def test_what_others_told_before_a_branch_is_not_read_a_second_time_on_it(
+    tmp_path: Path,
+) -> None:
+    silent = Waits(asyncio.Event(), is_accepted=False)
+    async with session(tmp_path, says("1"), silent, says("3"), says("other 3")) as rig:
+        await rig.turn("one")
+        told = Note(new_note_id(), "The disk is full.", kind="notice", sender="app")
+        rig.agent(rig.agent_id).inbox.put(told)
+        rig.send("two")
+        await silent.reached.wait()
+        rig.engine.stop(rig.agent_id)
+        await rig.at_rest()
+        await rig.turn("three")
+        await rig.branch("three", "four")
+        sent = [m.text for m in rig.model.requests[-1].messages if m.role == "user"]
+        assert "".join(sent).count("The disk is full.") == 1

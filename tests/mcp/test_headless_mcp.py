@@ -1,0 +1,105 @@
+"""`desktop-agent mcp`: a script sets up servers, and finds out whether one works."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from desktop_agent import app, paths
+from desktop_agent.compose import SESSIONS_FILE
+from tests.mcp.rig import SERVERS
+
+PLAIN = ("--", sys.executable, str(SERVERS / "plain.py"))
+
+
+class Run:
+    """A command with what it printed."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str], *arguments: str) -> None:
+        self.code = app.main(["mcp", *arguments])
+        self.out, self.err = capfd.readouterr()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names(capfd: pytest.CaptureFixture[str]) -> list[str]:
+    return [one["name"] for one in json.loads(Run(capfd, "list", "--json").out)]
+
+
+def test_a_server_is_added_listed_and_removed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert Run(capfd, "add", "files", "--", "npx", "-y", "a-server", "--json", "--url").code == 0
+    added = Run(capfd, "add", "far", "--url", "https://mcp.example/mcp", "--json")
+    assert json.loads(added.out)["added"][0]["url"] == "https://mcp.example/mcp"
+    assert names(capfd) == ["files", "far"]
+    assert "npx -y a-server --json --url" in Run(capfd, "list").out
+    kept = json.loads((paths.config_dir() / "mcp.json").read_text())
+    assert kept["mcpServers"]["files"]["args"] == ["-y", "a-server", "--json", "--url"]
+    assert Run(capfd, "remove", "files").code == 0
+    assert names(capfd) == ["far"]
+
+
+def test_servers_of_another_app_are_imported_and_none_is_replaced_or_shown_its_secrets(
+    capfd: pytest.CaptureFixture[str], home: Path
+) -> None:
+    Run(capfd, "add", "far", "--url", "https://mcp.example/mcp")
+    one = {"command": "npx", "args": ["x"], "env": {"MODE": "very-private"}}
+    servers = {"one": one, "far": {"url": "https://other.example/mcp"}}
+    (home / "theirs.json").write_text(json.dumps({"mcpServers": servers}))
+    taken = Run(capfd, "import", "theirs.json")
+    assert (taken.code, taken.out.split()[:2]) == (0, ["added", "one"])
+    assert "kept far" in taken.out
+    listed = Run(capfd, "list", "--json").out
+    assert "very-private" not in listed
+    assert "https://mcp.example/mcp" in listed
+
+
+def test_a_server_that_works_tells_its_tools_and_one_that_does_not_why(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    file = paths.config_dir() / "mcp.json"
+    Run(capfd, "add", "plain", *PLAIN)
+    Run(capfd, "add", "gone", "--", "no-such-program-at-all")
+    # What holds no sandbox has to be allowed, as in the window.
+    whole = json.loads(file.read_text())
+    for server in whole["mcpServers"].values():
+        server["outsideSandbox"] = True
+    file.write_text(json.dumps(whole))
+    worked = Run(capfd, "test", "plain", "--json")
+    assert (worked.code, json.loads(worked.out)["tools"]) == (0, ["echo"])
+    failed = Run(capfd, "test", "gone")
+    assert (failed.code, failed.out) == (1, "")
+    assert "no-such-program-at-all" in failed.err
+    assert not (paths.data_dir() / SESSIONS_FILE).exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["remove", "nobody"], 1, "there is no server nobody"),
+        (["test", "nobody"], 1, "there is no server nobody"),
+        (["import", "nothing.json"], 1, "nothing.json"),
+        (["add", "a"], 2, "either --url"),
+        (["add", "a", "--url", "https://a.example", "--", "npx"], 2, "either --url"),
+        (["add", "a b", "--", "npx"], 2, "letters"),
+        (["add", "a", "--url", "ftp://a.example"], 2, "address"),
+        (["list", "--", "npx"], 2, "only `add`"),
+        (["dance"], 2, "dance"),
+        ([], 2, "COMMAND"),
+    ],
+)
+def test_what_is_not_possible_is_one_sentence_and_no_traceback(
+    capfd: pytest.CaptureFixture[str], arguments: list[str], code: int, said: str
+) -> None:
+    run = Run(capfd, *arguments)
+    assert run.code == code
+    assert said in run.err
+    assert len(run.err.splitlines()) == 1
+    assert run.out == ""
