@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import typing
@@ -65,7 +66,7 @@ def parse(arguments: type[ArgumentsT], raw: Mapping[str, Any]) -> ArgumentsT:
         raise ToolError("the arguments hold half a character (a lone surrogate).") from None
     values: dict[str, Any] = {}
     problems: list[str] = []
-    for field in msgspec.structs.fields(arguments):
+    for field in _fields(arguments):
         given = raw.get(field.name)
         if given is not None:
             try:
@@ -77,6 +78,11 @@ def parse(arguments: type[ArgumentsT], raw: Mapping[str, Any]) -> ArgumentsT:
     if problems:
         raise ToolError("; ".join(problems[:_SHOWN_ERRORS]) + ".")
     return arguments(**values)
+
+
+@functools.cache
+def _fields(arguments: type[Arguments]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(arguments)
 
 
 def _converted(value: Any, kind: Any) -> Any:

@@ -62,6 +62,8 @@ def provider_environment(model: str, source: Mapping[str, str] | None = None) ->
         # them; of the others litellm reads all from the environment, by the provider's name.
         is_known = not provider or find_provider(provider) is not None
         beginnings = () if is_known else (f"{provider.upper()}_",)
+    if not beginnings:
+        return {}
     found = {name: value for name, value in own.items() if name.upper().startswith(beginnings)}
     for name, value in found.items():
         # What only names a place of secrets would be found in every other path.

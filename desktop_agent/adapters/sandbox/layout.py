@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from glob import escape
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from desktop_agent.adapters.sandbox import git_places
 from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
@@ -178,11 +177,21 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
         is_folder = os.path.isdir(path)  # noqa: PTH112 - it never raises
         if path not in roots and is_folder and not mounts.is_hidden(path):
             mounts.hide(path)
+    names: dict[str, list[str]] = {}
     for beginning in boundary.own.private:
-        begins = PurePath(beginning)
-        for path in map(str, Path(begins.parent).glob(f"{escape(begins.name)}*")):
+        folder, _, name = beginning.rpartition("/")
+        if folder not in names:
+            names[folder] = _names_in(folder)
+        for path in (f"{folder}/{one}" for one in names[folder] if one.startswith(name)):
             if not mounts.is_hidden(path):
                 mounts.hide(os.path.realpath(path))
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - only names, for each command
+    except OSError:
+        return []
 
 
 def _refuse(mounts: Mounts, boundary: Boundary, refused: tuple[str, ...]) -> None:

@@ -6,13 +6,15 @@ A network namespace doesn't cover them: whoever sees the file can connect.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
 from desktop_agent.adapters.sandbox.mounts import Mounts
 
 _LISTED = Path("/proc/net/unix")
-_PATH_FIELD = 7
+# Seven fields, then the path; what begins with "@" is no file.
+_PATH = re.compile(r"^(?:[^ \n]+ +){7}(/.*)$", re.MULTILINE)
 
 
 def hide_sockets(mounts: Mounts) -> None:
@@ -24,14 +26,12 @@ def hide_sockets(mounts: Mounts) -> None:
 
 def _listed() -> set[str]:
     """Return the real paths of the sockets of this network that are files."""
-    text = os.fsdecode(_LISTED.read_bytes())
-    fields = (line.split(maxsplit=_PATH_FIELD) for line in text.splitlines()[1:])
-    paths = {row[_PATH_FIELD] for row in fields if len(row) > _PATH_FIELD}
-    return {os.path.realpath(path) for path in paths if path.startswith("/") and _is_socket(path)}
+    paths = set(_PATH.findall(os.fsdecode(_LISTED.read_bytes())))
+    return {os.path.realpath(path) for path in paths if _is_socket(path)}
 
 
 def _is_socket(path: str) -> bool:
     try:
-        return stat.S_ISSOCK(Path(path).stat().st_mode)
+        return stat.S_ISSOCK(os.stat(path).st_mode)  # noqa: PTH116 - for each command
     except (OSError, ValueError):
         return False

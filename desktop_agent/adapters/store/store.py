@@ -58,14 +58,17 @@ _FLUSH_AFTER_S = 0.4
 # at a power loss only, where NORMAL may lose the last commits (never the file). So what a
 # person said or decided, what the model said, and what a tool is about to do or did is
 # forced to the disk (FULL, one fsync); what follows from it, such as StepStarted, is not,
-# and is forced along with the next that is.
+# and is forced along with the next that is. An answer that calls tools is forced with what comes
+# of the first call, at once: it starts, is asked about, or is refused.
 _FORCED_KINDS = frozenset(
     {
+        "ApprovalRequested",
         "ApprovalResolved",
         "MessageAdded",
         "NoteQueued",
         "NoteReturned",
         "QuestionAnswered",
+        "QuestionAsked",
         "ToolEnded",
         "ToolStarted",
     }
@@ -331,7 +334,7 @@ class SqliteStore(ImportStore):
         self, session_id: SessionId, events: Sequence[AgentEvent], info: SessionInfo | None
     ) -> None:
         ended: list[str] = []
-        is_forced = any(type(event).__name__ in _FORCED_KINDS for event in events)
+        is_forced = any(_is_forced(event) for event in events)
         try:
             with self._writing(is_forced=is_forced):
                 if info is not None:
@@ -488,6 +491,12 @@ class SqliteStore(ImportStore):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _is_forced(event: AgentEvent) -> bool:
+    if isinstance(event, MessageAdded) and event.message.tool_calls:
+        return False
+    return type(event).__name__ in _FORCED_KINDS
 
 
 def _fragments(rows: Iterable[Any]) -> list[Fragment]:

@@ -118,6 +118,7 @@ class Agent:
         # Closed, whatever an earlier version left open: no provider takes an unanswered call.
         self._history = close_open_calls(record.history) if record.end is None else []
         self.context = AgentContext(self, self._setup.context, record.before_compaction)
+        self._closed = 0  # as many of its messages are known to leave no call open
         self._forget_files()
 
     def _forget_files(self) -> None:
@@ -160,7 +161,7 @@ class Agent:
 
     def replace_history(self, history: list[Message]) -> None:
         """Go on with a history that is on disk: compacted, or brought back."""
-        self._history = history
+        self._history, self._closed = history, 0
 
     @property
     def user_messages(self) -> tuple[MessageId, ...]:
@@ -391,8 +392,9 @@ class Agent:
         await self.skills.prepare(lambda: self.inbox.to_read(in_turn=in_turn))
         if not owes_reply(self._history) and not self.inbox.to_read(in_turn=in_turn):
             return None
-        if open_calls(self._history):  # left by a defect: providers refuse such a history
+        if open_calls(self._history[self._closed :]):  # a defect's: providers refuse the history
             self._history = close_open_calls(self._history)
+        self._closed = len(self._history)
         # The only drain of the inbox. Step, notes and message are one transaction.
         more_parts = with_list(self.tasks, self.skills.parts_for)
         started = StepStarted(self.id, self._step + 1)
@@ -409,7 +411,7 @@ class Agent:
                 stream, self._setup.model, self.context, lambda: self.request(has_tools=has_tools)
             )
             message = Message(stream.message_id, "assistant", answer.parts, created_at=time.time())
-            self._append_answer(message, answer.usage, stream.model)
+            self._append_answer(message, answer.usage, stream)
         except (ModelError, StoreError, asyncio.CancelledError) as ended:
             self._keep_partial(stream, ended)
             raise
@@ -448,11 +450,11 @@ class Agent:
             kept = (*self._report.kept, "the reply so far")
             self._report = msgspec.structs.replace(self._report, kept=kept)
 
-    def _append_answer(self, message: Message, usage: Usage, model: str) -> None:
+    def _append_answer(self, message: Message, usage: Usage, stream: AnswerStream) -> None:
         """Append an answer with its calls, and count it; what was used is counted in any case."""
         self.meter.add(usage)
         self._turn_usage += usage
-        ended = StepEnded(self.id, self._step, usage, usage.input_tokens, model)
+        ended = StepEnded(self.id, self._step, usage, usage.input_tokens, stream.model)
         changes: dict[str, Any] = {"usage": self.session.info.usage + usage}
         if self.spec is None:
             changes["context_tokens"] = usage.input_tokens
@@ -461,7 +463,7 @@ class Agent:
                 changes |= {"context_limit": window.tokens, "context_source": window.source}
         try:
             # At once: an answer that is on disk without its end would not be charged.
-            self.session.emit(MessageAdded(self.id, message), ended, **changes)
+            self.session.emit(*stream.begun(), MessageAdded(self.id, message), ended, **changes)
         except StoreError:
             self.session.conclude(ended, touch=True, **changes)
             raise

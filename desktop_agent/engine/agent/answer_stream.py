@@ -79,8 +79,14 @@ class AnswerStream:
         if answer is None or not _says_something(answer):
             self.wasted = answer.usage if answer is not None else None
             raise ModelError(_empty(answer))
-        self._start()
         return answer
+
+    def begun(self) -> tuple[AgentEvent, ...]:
+        """Return what is still to be told before the whole message, which had no text to show."""
+        if self.is_started:
+            return ()
+        self.is_started = True
+        return (MessageStarted(self._agent_id, self.message_id),)
 
     def partial(self) -> Message | None:
         """Return what was already shown, as a message; None when nothing was."""
@@ -100,9 +106,8 @@ class AnswerStream:
             self._on_accepted()
 
     def _start(self) -> None:
-        if not self.is_started:
-            self.is_started = True
-            self._emit(MessageStarted(self._agent_id, self.message_id))
+        for event in self.begun():
+            self._emit(event)
 
     def _show(self, kind: str, text: str) -> None:
         if not text:

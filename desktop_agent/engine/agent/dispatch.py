@@ -149,23 +149,6 @@ class _Prepared:
         return tuple(name for name in self.preview.deletes if name not in self.restorable)
 
 
-class Unsaved(StoreError):
-    """A call ran, and the disk refused its result; `ended` has it."""
-
-    def __init__(self, ended: ToolEnded, error: StoreError) -> None:
-        super().__init__(str(error))
-        self.ended = ended
-
-
-def record_end(caller: Caller, ended: ToolEnded) -> ToolResult:
-    """Put a call's end on disk and tell it. Raises Unsaved."""
-    try:
-        caller.session.emit(ended)
-    except StoreError as error:
-        raise Unsaved(ended, error) from error
-    return ended.result
-
-
 class Dispatch:
     """Finds, validates, gets approval for and runs tool calls of any agent."""
 
@@ -210,12 +193,11 @@ class Dispatch:
         except (KeyError, TypeError, ValueError, AttributeError):  # the arguments are the model's
             return call.name
 
-    async def run(self, call: ToolCall, caller: Caller) -> ToolResult:
-        """Run one call and return its result; an expected failure is a result too.
+    async def run(self, call: ToolCall, caller: Caller) -> ToolEnded:
+        """Run one call and return its end, for the caller to tell; an expected failure is one too.
 
-        Emits ToolStarted (when it really starts) and ToolEnded. On cancellation nothing is
-        emitted: the agent, which knows what else was cancelled, closes the call. Raises
-        StoreError for a call that did not run, and Unsaved for one whose result is not on disk.
+        Emits ToolStarted (when it really starts). On cancellation the agent, which knows what
+        else was cancelled, closes the call. Raises StoreError for a call that did not run.
         """
         began = time.monotonic()
         outcome: Outcome = "failed"
@@ -234,7 +216,7 @@ class Dispatch:
             result = ToolResult(call.id, "Error: the tool took too long.", is_error=True)
         except Exception as error:  # noqa: BLE001 - a defect in a tool must not end the turn
             result = self._defect(call, caller, error)
-        return record_end(caller, ToolEnded(caller.id, result, outcome, time.monotonic() - began))
+        return ToolEnded(caller.id, result, outcome, time.monotonic() - began)
 
     async def _checked(self, call: ToolCall, caller: Caller) -> Output:
         prepared = await self._prepare(call, caller)

@@ -12,7 +12,7 @@ from desktop_agent.core.ids import new_message_id
 from desktop_agent.core.messages import Message, ToolCall, ToolResult
 from desktop_agent.core.parts.facts import CutShort
 from desktop_agent.core.tool import Access
-from desktop_agent.engine.agent.dispatch import Caller, Dispatch, Unsaved, record_end
+from desktop_agent.engine.agent.dispatch import Caller, Dispatch
 from desktop_agent.engine.base.ports import StoreError
 
 CANCELLED = "Cancelled: the user stopped the turn while this ran. It may have had an effect."
@@ -38,13 +38,17 @@ class ToolBatch:
         self._results: dict[str, ToolResult] = {}
         self._jobs: dict[str, asyncio.Task[None]] = {}
         self._stopped: set[str] = set()
+        # Ends that are not on disk: that of the last call, which goes with the message of all, and
+        # what the disk refused.
         self._unsaved: dict[str, ToolEnded] = {}
+        self._closed: Message | None = None
         self._notes: dict[str, tuple[str, ...]] = {}
 
     @property
     def running(self) -> tuple[ToolCall, ...]:
         """The calls that began and have no result yet."""
-        return tuple(c for c in self._calls if c.id in self._begun and c.id not in self._results)
+        ended = self._results.keys() | self._unsaved.keys()
+        return tuple(c for c in self._calls if c.id in self._begun and c.id not in ended)
 
     @property
     def not_begun(self) -> tuple[ToolCall, ...]:
@@ -56,7 +60,10 @@ class ToolBatch:
         return self._dispatch.activity(call)
 
     async def run(self) -> None:
-        """Run all calls; on cancellation those that ended keep their real results."""
+        """Run all calls; on cancellation those that ended keep their real results.
+
+        The last result and the message of all are one transaction. Raises StoreError.
+        """
         for looks_only, group in groupby(self._calls, key=self._looks_only):
             calls = list(group)
             for together in [calls] if looks_only else [[call] for call in calls]:
@@ -65,6 +72,8 @@ class ToolBatch:
                 for ended in await asyncio.gather(*jobs, return_exceptions=True):
                     if isinstance(ended, BaseException):
                         raise ended
+        if self._unsaved:
+            self._closed = self._save(list(self._unsaved.values()))
 
     def close(self, not_begun: str = NOT_EXECUTED) -> Message:
         """Put the message of all results on disk; a call without one is told why it has none.
@@ -72,18 +81,22 @@ class ToolBatch:
         A result that the disk refused is tried once more. If that is refused too, it is told
         as unknown, as it will be after a restart; the message is told in any case.
         """
+        if self._closed is not None:
+            return self._closed
         ended = [self._end_of(call, not_begun) for call in self._open_calls]
-        message, session = self._message(ended), self._caller.session
         if self._unsaved:
             try:
-                session.emit(*ended, MessageAdded(self._caller.id, message))
+                return self._save(ended)
             except StoreError:
                 self._unsaved.clear()
                 ended = [self._end_of(call, not_begun, UNSAVED) for call in self._open_calls]
-                message = self._message(ended)
-            else:
-                return message
-        session.conclude(*ended, MessageAdded(self._caller.id, message))
+        message = self._message(ended)
+        self._caller.session.conclude(*ended, MessageAdded(self._caller.id, message))
+        return message
+
+    def _save(self, ended: Sequence[ToolEnded]) -> Message:
+        message = self._message(ended)
+        self._caller.session.emit(*ended, MessageAdded(self._caller.id, message))
         return message
 
     @property
@@ -114,15 +127,16 @@ class ToolBatch:
     async def _one(self, call: ToolCall) -> None:
         self._begun.add(call.id)
         try:
-            self._results[call.id] = await self._answered(call)
-        except Unsaved as unsaved:
-            self._unsaved[call.id] = unsaved.ended
-            raise
+            ended = await self._answered(call)
         except StoreError:
             self._begun.discard(call.id)
             raise
+        self._unsaved[call.id] = ended
+        if len(self._results) + 1 < len(self._calls):
+            self._caller.session.emit(ended)
+            self._results[call.id] = self._unsaved.pop(call.id).result
 
-    async def _answered(self, call: ToolCall) -> ToolResult:
+    async def _answered(self, call: ToolCall) -> ToolEnded:
         try:
             return await self._dispatch.run(call, self._caller)
         except asyncio.CancelledError as stopped:
@@ -133,7 +147,7 @@ class ToolBatch:
             if call.id not in self._stopped or (own is not None and own.uncancel() > 0):
                 raise
             result = ToolResult(call.id, "\n".join((STOPPED, *notes)), is_error=True)
-            return record_end(self._caller, ToolEnded(self._caller.id, result, "cancelled"))
+            return ToolEnded(self._caller.id, result, "cancelled")
 
     def _looks_only(self, call: ToolCall) -> bool:
         tool = self._dispatch.tools.get(call.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -53,6 +54,18 @@ def part_tokens(part: Part) -> int:
             return _MESSAGE_TOKENS + text_tokens(part.text) + pictures
 
 
+class _Measured(NamedTuple):
+    """What was measured last: the next request mostly adds to it, and has the same tools."""
+
+    messages: tuple[Message, ...] = ()
+    said: int = 0
+    tools: tuple[ToolSpec, ...] = ()
+    for_tools: int = 0
+
+
+_NOTHING = _Measured(for_tools=tools_tokens(()))
+
+
 class Estimate:
     """Of one agent's requests. `factor` is what the provider counts for an estimated token."""
 
@@ -64,7 +77,7 @@ class Estimate:
         self.factor = min(max(known.factor, self._lowest), _HIGHEST)
         # The last request that was counted, as long as the next one only adds to it.
         self._counted: tuple[int, int] | None = None
-        self._sizes: dict[int, tuple[Message, int]] = {}
+        self._known = _NOTHING
 
     @property
     def calibration(self) -> Calibration:
@@ -86,7 +99,7 @@ class Estimate:
 
     def of_message(self, message: Message) -> int:
         """Return what a message of the history takes."""
-        return math.ceil(self._size(message) * self.factor)
+        return math.ceil(message_tokens(message) * self.factor)
 
     def of_part(self, part: Part) -> int:
         """Return what a part of a message takes."""
@@ -116,15 +129,15 @@ class Estimate:
     def forget_count(self) -> None:
         """What was counted last is not the beginning of the next request any more."""
         self._counted = None
-        self._sizes = {}
+        self._known = _NOTHING
 
     def _raw(self, request: ModelRequest) -> int:
-        sizes = {id(message): (message, self._size(message)) for message in request.messages}
-        self._sizes = sizes
-        said = sum(size for _, size in sizes.values())
-        return text_tokens(request.system) + tools_tokens(request.tools) + said
-
-    def _size(self, message: Message) -> int:
-        # Kept by identity, with the message itself: an id of one that lives is nobody else's.
-        known = self._sizes.get(id(message))
-        return known[1] if known is not None else message_tokens(message)
+        known, count = self._known, len(self._known.messages)
+        if request.messages[:count] == known.messages:
+            said = known.said + sum(map(message_tokens, request.messages[count:]))
+        else:
+            said = sum(map(message_tokens, request.messages))
+        is_same = request.tools == known.tools
+        tools = known.for_tools if is_same else tools_tokens(request.tools)
+        self._known = _Measured(request.messages, said, request.tools, tools)
+        return text_tokens(request.system) + tools + said

@@ -82,7 +82,7 @@ _PARTS_OF = {
     "github-copilot": ("*",),
     "start menu": ("programs",),
 }  # fmt: skip
-_HARMLESS = ([".env.example"], [".env.sample"], [".env.template"], [".env.dist"])
+_HARMLESS = ((".env.example",), (".env.sample",), (".env.template",), (".env.dist",))
 
 
 _ASKED_FOLDERS = _RUN_FOLDERS | _AGENT_FOLDERS
@@ -94,6 +94,7 @@ _DOTTED = sorted(
     if name.startswith(".") and "/" not in name
 )
 _NOWHERE = OwnPlaces()
+_Parts = tuple[str, ...]
 _HOME_SECRET = re.compile(f"/(?:{'|'.join(re.escape(n.casefold()) for n in HOME_SECRETS)})/")
 
 
@@ -162,22 +163,28 @@ def private_below(folder: PurePath, own: OwnPlaces) -> tuple[str, ...]:
     return tuple(place.as_posix() for place in below)
 
 
-def _is_below(parts: list[str], folder: list[str]) -> bool:
+def _is_below(parts: _Parts, folder: _Parts) -> bool:
     return parts[: len(folder)] == folder
 
 
-def _begins_with(parts: list[str], place: list[str]) -> bool:
+def _begins_with(parts: _Parts, place: _Parts) -> bool:
     """Whether it is the place, lies in it, or is a file beside it whose name goes on from it."""
     start, end = place[:-1], len(place)
     return parts[: end - 1] == start and len(parts) >= end and parts[end - 1].startswith(place[-1])
 
 
-def _matches(parts: list[str], names: re.Pattern[str]) -> bool:
+def _matches(parts: _Parts, names: re.Pattern[str]) -> bool:
     return bool(parts) and names.match(parts[-1]) is not None
 
 
-def _folded_parts(path: str | PurePath) -> list[str]:
-    return [folded(part) for part in PurePath(path).parts]
+def _folded_parts(path: str | PurePath) -> _Parts:
+    return _folded_once(str(path))
+
+
+# The same few hundred places are compared with each path of each command.
+@lru_cache(1024)
+def _folded_once(path: str) -> _Parts:
+    return tuple(folded(part) for part in PurePath(path).parts)
 
 
 @lru_cache(1024)

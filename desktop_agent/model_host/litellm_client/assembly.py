@@ -11,6 +11,7 @@ from desktop_agent.core.ids import new_call_id
 from desktop_agent.core.messages import TextPart, ThinkingPart, ToolCall
 from desktop_agent.core.requests import Answer, Delta, FinishReason
 from desktop_agent.core.usage import Usage
+from desktop_agent.model_host.litellm_client.exchange import SIGNATURE_IN_ID
 from desktop_agent.model_host.litellm_client.messages import Family, seal
 from desktop_agent.model_host.litellm_client.responses_calls import NOT_RECEIVED
 from desktop_agent.model_host.litellm_client.surrogates import joined, whole
@@ -60,7 +61,6 @@ _SERVER_TOOLS = (
     "nova_code_interpreter",
     "nova_grounding",
 )
-_SIGNATURE_IN_ID = "__thought__"
 
 
 @dataclass
@@ -175,7 +175,7 @@ class Assembly:
         arguments = getattr(function, "arguments", None) or ""
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments)
-        id_, _, signature = str(getattr(piece, "id", None) or "").partition(_SIGNATURE_IN_ID)
+        id_, _, signature = str(getattr(piece, "id", None) or "").partition(SIGNATURE_IN_ID)
         call = self._open_call(getattr(piece, "index", None), id_, name)
         call.arguments.append(arguments)
         self.characters += len(arguments)

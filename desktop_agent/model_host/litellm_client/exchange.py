@@ -11,6 +11,7 @@ from typing import Any
 from desktop_agent.core.requests import Limits
 
 _PATIENCE = 5
+SIGNATURE_IN_ID = "__thought__"
 
 
 @dataclass
@@ -37,6 +38,8 @@ class Exchange:
     finish: str = ""
     end_words: str = ""
     is_stream: bool = False
+    # An id of a call in the history holds a signature, as litellm gives those of Gemini out.
+    has_signed_ids: bool = True
     # What is asked for: litellm would ask for many models unstreamed.
     is_streaming: bool = False
     # Nothing more will be read: the last event, or the last byte, is there.

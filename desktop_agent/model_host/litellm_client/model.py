@@ -25,7 +25,7 @@ from desktop_agent.core.requests import (
 )
 from desktop_agent.model_host.litellm_client import faults
 from desktop_agent.model_host.litellm_client.assembly import Assembly
-from desktop_agent.model_host.litellm_client.exchange import CURRENT, Exchange
+from desktop_agent.model_host.litellm_client.exchange import CURRENT, SIGNATURE_IN_ID, Exchange
 from desktop_agent.model_host.litellm_client.messages import Conversation, family_of
 from desktop_agent.model_host.litellm_client.patches import OPENAI_HOST
 from desktop_agent.model_host.litellm_client.pricing import (
@@ -136,7 +136,8 @@ class _Attempt:
         """Return None after the Answer, or how the attempt failed."""
         limits = self._asked.request.limits
         clock = asyncio.timeout(limits.connect_s + limits.first_byte_s)
-        exchange = Exchange(limits, clock, on_accepted=self._accept)
+        is_signed = any(SIGNATURE_IN_ID in id_ for id_ in self._asked.used_ids)
+        exchange = Exchange(limits, clock, on_accepted=self._accept, has_signed_ids=is_signed)
         token = CURRENT.set(exchange)
         response: Any = None
         try:

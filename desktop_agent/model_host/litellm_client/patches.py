@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from desktop_agent.model_host.litellm_client.exchange import CURRENT
+from desktop_agent.model_host.litellm_client.exchange import CURRENT, SIGNATURE_IN_ID
 
 _encode = msgspec.json.Encoder().encode
 
@@ -98,6 +98,10 @@ def only_when_signed(strip: Strip) -> Strip:
     """Return `strip` for histories in which an id holds a signature; it copies every message."""
 
     def strip_if_signed(messages: list[Any], separator: str) -> list[Any]:
+        exchange = CURRENT.get()
+        is_known = exchange is not None and separator == SIGNATURE_IN_ID
+        if is_known and not exchange.has_signed_ids:
+            return list(messages)
         if any(_is_signed(message, separator) for message in messages):
             return strip(messages, separator)
         return list(messages)

@@ -260,7 +260,7 @@ def _entries(since: Moment | None) -> list[_Entry]:
 def _fields(pid: int) -> list[bytes]:
     """Return what /proc tells of a process, from its state on; nothing when there is none."""
     try:
-        status = Path(f"/proc/{pid}/stat").read_bytes()
+        status = _read(f"/proc/{pid}/stat")
     except OSError:
         return []
     # The name, in brackets, may hold anything; the fields stand behind the last bracket.
@@ -272,11 +272,16 @@ def _entry(pid: int) -> _Entry | None:
     if not fields or fields[0] in _DEAD:
         return None
     try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        environment = _read(f"/proc/{pid}/environ")
     except OSError:
         environment = b""
     mark = (b"\0" + environment).partition(_MARKED)[2].partition(b"\0")[0]
     return _Entry(pid, int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]), mark)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - hundreds for each command
+        return file.read()
 
 
 def _name_of(pid: int) -> str:

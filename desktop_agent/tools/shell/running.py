@@ -25,6 +25,7 @@ _CHUNK = 64 * 1024
 _BREATHER_AFTER = 1 << 20
 _BREATHER_S = 0.01
 _PIPE_GRACE_S = 2.0
+_bash_found: dict[str, str] = {}
 NOT_STARTED = "[The sandbox could not start the command; what was printed says why.]"
 
 
@@ -224,10 +225,20 @@ def _popen(launch: Launch) -> subprocess.Popen[bytes]:
         launch.close()
 
 
+def _bash() -> str:
+    """Return where bash is; it is looked for again when it is gone, or PATH is another one."""
+    search = os.environ.get("PATH", "")
+    found = _bash_found.get(search, "")
+    if not found or not os.access(found, os.X_OK):
+        _bash_found.clear()
+        found = _bash_found[search] = find_program("bash")
+    return found
+
+
 def _shell_words(command: str) -> list[str]:
     if sys.platform == "win32":
         shell = shutil.which("powershell") or "powershell"
         return [shell, "-NoProfile", "-NonInteractive", "-Command", command]
-    if bash := find_program("bash"):
+    if bash := _bash():
         return [bash, "--noprofile", "--norc", "-c", command]
     return ["/bin/sh", "-c", command]

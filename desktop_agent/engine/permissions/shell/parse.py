@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 Feature = Literal[
@@ -51,8 +52,10 @@ class Script:
     is_whole: bool = True
 
 
+# One command is judged by a dozen questions, each of which reads it.
+@lru_cache(32)
 def parse(command: str) -> Script:
-    """Read a command line; never raises."""
+    """Read a command line; never raises. What it returns is everybody's, and not changed."""
     reader = _Reader(command)
     reader.read()
     return reader.script
