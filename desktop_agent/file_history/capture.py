@@ -31,9 +31,9 @@ from desktop_agent.file_history.values import HistoryFull, PathChange
 _READ_AFTER_S = 20.0
 # What happened since the app was last open is read for so long when a session goes on.
 _FIRST_S = 5.0
-_READ_SLICE_S = 0.05
-# A command waits so long at most for what an earlier one has waited for.
-_LATER_S = 0.1
+_READ_SLICE_S = 0.02
+# What happened since the last command is read for so long before the next one.
+_BETWEEN_S = 0.1
 _MISSED = "What a call changed was lost, as the part of the app that keeps it had ended."
 _COMMITS = "Commits, branches and all else in `.git` stay as they are."
 _NOBODY = AgentId("")
@@ -75,7 +75,7 @@ class Capture:
     # -- calls ---------------------------------------------------------------------------
 
     def watch(self, session_id: SessionId, root: str) -> None:
-        """Look at a session's folder for the first time; `read_on` reads what is in it."""
+        """Look at a session's folder for the first time; `read_on` does what takes long."""
         folder = self._folder(os.fsencode(root))
         if not folder.is_listed:
             self._look_outside(folder, session_id, root, time.monotonic() + _FIRST_S)
@@ -124,6 +124,7 @@ class Capture:
         for folder in self._folders.values():
             if any(folder.relative(_real(path)) is not None for path in paths):
                 until = time.monotonic() + _FIRST_S
+                folder.list_on(until)
                 self._look_outside(folder, session_id, root, until)
                 _read_until(folder, until)
         return tuple(self._is_held(_real(path)) for path in paths)
@@ -186,7 +187,9 @@ class Capture:
         """Record what the person changed until now, as it is not the undo's."""
         for folder in self._folders.values():
             if folder.is_listed:
-                self._look_outside(folder, session_id, root, time.monotonic() + _READ_AFTER_S)
+                until = time.monotonic() + _READ_AFTER_S
+                folder.list_on(until)
+                self._look_outside(folder, session_id, root, until)
 
     def after_undo(self) -> None:
         """Take what the undo wrote as known; it is recorded already."""
@@ -203,15 +206,15 @@ class Capture:
             folder = self._folder(root)
             call.folders.append(folder)
             # Only the first command waits for what is still to be read: that goes on later.
-            wait_s = min(begun.wait_s, _LATER_S) if folder.was_waited_for else begun.wait_s
-            until = asked_at + wait_s
-            self._look_outside(folder, begun.session_id, begun.root, until)
+            until = asked_at + (0 if folder.was_waited_for else begun.wait_s)
+            if not folder.was_waited_for:
+                folder.list_on(until)
+            look_until = max(until, time.monotonic() + _BETWEEN_S)
+            self._look_outside(folder, begun.session_id, begun.root, look_until)
             _read_until(folder, until)
             folder.was_waited_for = folder.has_unread
             if folder.has_unread:
-                held, every = folder.progress
-                call.remarks.append(f"Undo holds {held:,} of {every:,} files.")
-
+                call.remarks.append(_missing(folder))
         call.heads = tuple(git_head(folder.root) for folder in call.folders)
 
     def _end_command(self, call: _Call) -> None:
@@ -371,6 +374,13 @@ class Capture:
 def _read_until(folder: TrackedFolder, until: float) -> None:
     while folder.has_unread and time.monotonic() < until:
         folder.read_some(until)
+
+
+def _missing(folder: TrackedFolder) -> str:
+    held, every = folder.progress
+    if folder.is_all_listed:
+        return f"Undo holds {held:,} of {every:,} files."
+    return f"Undo holds {held:,} files. There are more than {every:,}, which are looked at yet."
 
 
 def _meet(one: _Call, other: _Call) -> bool:

@@ -42,9 +42,11 @@ class _Gone(Exception):
 class TrackedFolder:
     """What is known of a folder. All paths are relative to it, with slashes, the top is empty.
 
-    A file that was listed and not read yet is `unread`: what it held can't be put back when it
-    changes. An ignored folder is known by its name alone, and stays so; what was known before it
-    was ignored stays known, so that nothing gets out of sight by a line in `.gitignore`.
+    The first look at a folder of which nothing was stored only lists it, in slices; what was not
+    listed yet has no changes. A file that was listed and not read yet is `unread`: what it held
+    can't be put back when it changes. An ignored folder is known by its name alone, and stays so;
+    what was known before it was ignored stays known, so that nothing gets out of sight by a line
+    in `.gitignore`.
     """
 
     def __init__(self, root: bytes, history: History, own: Collection[bytes] = ()) -> None:
@@ -59,6 +61,8 @@ class TrackedFolder:
         self._tree: _Tree = {}
         self._unread: set[bytes] = set()
         self._queue: deque[bytes] = deque()
+        # Folders that the first look has yet to list, the one that comes next at the end.
+        self._unlisted: dict[bytes, None] = {}
         # Read so soon after a change that the next one may not show: read again at each look.
         self._fresh: set[bytes] = set()
         self._changed: dict[bytes, Entry] = {}
@@ -69,7 +73,7 @@ class TrackedFolder:
         self._can_watch = True
         # Whether all that changed since the last look is told by the watch.
         self._is_watched = False
-        self._is_stored = self._load(history.index(root))
+        self._load(history.index(root))
 
     # -- what is known -------------------------------------------------------------------
 
@@ -80,7 +84,8 @@ class TrackedFolder:
 
     def is_tracked(self, path: bytes) -> bool:
         """Whether the folder of this path is known by more than its name."""
-        return _split(path)[0] in self._tree
+        folder = _split(path)[0]
+        return folder in self._tree and folder not in self._unlisted
 
     def is_unread(self, path: bytes) -> bool:
         """Whether a path was listed and its content is not known."""
@@ -92,7 +97,7 @@ class TrackedFolder:
         waiting = [(path, entry)] if entry is not None else []
         while waiting:
             here, known = waiting.pop()
-            if not known.is_held or here in self._unread:
+            if not known.is_held or here in self._unread or here in self._unlisted:
                 return False
             if known.kind == "folder":
                 if os.path.lexists(self.absolute(_join(here, b".git"))):
@@ -103,8 +108,13 @@ class TrackedFolder:
 
     @property
     def has_unread(self) -> bool:
-        """Whether there is something to read yet."""
-        return bool(self._queue)
+        """Whether there is something to list or to read yet."""
+        return bool(self._unlisted or self._queue)
+
+    @property
+    def is_all_listed(self) -> bool:
+        """Whether the first look has listed everything."""
+        return not self._unlisted
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -128,21 +138,38 @@ class TrackedFolder:
         """Bring what is known up to date; return what differs, folders before what is in them.
 
         What is not read `until` then (time.monotonic) is unread. Paths that are `busy` stay as
-        they are known. With `is_outside` what was unread before has no change. The first look at
-        a folder of which nothing was stored only lists it: there is nothing that could differ.
+        they are known. With `is_outside` what was unread before has no change.
         """
-        is_first = not self.is_listed and not self._is_stored
         try:
             with self._open() as (root, device):
-                return list(self._differences(root, device, until, busy, is_first, is_outside))
+                return list(self._differences(root, device, until, busy, is_outside))
         except _Gone:
             return []  # as with a disk: nothing is known of it
         finally:
             self.is_listed = True
             self.save()
 
+    def list_on(self, until: float) -> None:
+        """Go on with the first look until then: a folder at least, each as a whole."""
+        if not self._unlisted:
+            return
+        try:
+            with self._open() as (root, device):
+                while self._unlisted:
+                    self._list_next(root, device)
+                    if len(self._changed) >= _SAVED_AT_ONCE:
+                        self.save()
+                    if time.monotonic() >= until:
+                        return
+        except _Gone:
+            self._unlisted.clear()
+        self.save()
+
     def read_some(self, until: float) -> None:
         """Read what is unread, for a while; what changed since it was listed waits for a look."""
+        if self._unlisted:
+            self.list_on(until)
+            return
         try:
             with self._open() as (root, device):
                 while self._queue and time.monotonic() < until:
@@ -158,14 +185,19 @@ class TrackedFolder:
         """Write what is known to the history."""
         if self._changed or self._removed:
             removed = self._removed - self._changed.keys()
-            self._history.save_index(self.root, self._changed, removed)
+            is_whole = not self._unlisted
+            self._history.save_index(self.root, self._changed, removed, is_whole=is_whole)
             self._changed, self._removed = {}, set()
 
     def note(self, path: bytes, digest: str) -> None:
         """Take what a file tool has put at a path; its new folders with it."""
         parts = path.split(b"/")
+        if b"" in self._unlisted:
+            return  # it is found when that is listed
         for count in range(1, len(parts)):
             folder = b"/".join(parts[:count])
+            if folder in self._unlisted:
+                return
             known = self.entry(folder)
             if known is not None and not known.is_held:
                 return  # known by its name alone
@@ -201,16 +233,16 @@ class TrackedFolder:
             if root >= 0:
                 os.close(root)
 
-    def _load(self, index: dict[bytes, Entry]) -> bool:
-        if index:
-            self._tree[b""] = {}
+    def _load(self, index: dict[bytes, Entry]) -> None:
+        self._tree[b""] = {}
+        if not index:
+            self._unlisted[b""] = None
         for path, entry in index.items():
             folder, name = _split(path)
             self._tree.setdefault(folder, {})[name] = entry
             self._count += 1
             if entry.kind == "folder" and entry.is_held:
                 self._tree.setdefault(path, {})
-        return bool(index)
 
     def _differences(
         self,
@@ -218,7 +250,6 @@ class TrackedFolder:
         device: int,
         until: float,
         busy: Collection[bytes],
-        is_first: bool,
         is_outside: bool,
     ) -> Iterator[PathChange]:
         for path, found in self._found(root, device):
@@ -232,43 +263,58 @@ class TrackedFolder:
                 # The path itself has one change, from a folder to what is there now.
                 yield from self._take_away_inside(path, busy)
                 self._tree.pop(path, None)
+                old = self._not_held_unless_listed(path, old)
             was_unread = path in self._unread or (old is not None and _is_unsure(old))
-            new = self._now(root, path, found, is_late=is_first or time.monotonic() > until)
-            if not is_first and is_other(old, new) and not (is_outside and was_unread):
+            new = self._now(root, path, found, is_late=time.monotonic() > until)
+            if is_other(old, new) and not (is_outside and was_unread):
                 yield PathChange(self.absolute(path), state_of(old), state_of(new))
+
+    def _list_next(self, root: int, device: int) -> None:
+        """List one more folder. Changes from now on are told by the watch."""
+        self._begin_watch()
+        folder = next(reversed(self._unlisted))
+        inner: list[bytes] = []
+        for path, found in self._found_in(root, device, folder, inner):
+            if found is not None:
+                self._now(root, path, found, is_late=True)
+        del self._unlisted[folder]
+        self._unlisted.update(dict.fromkeys(inner))
 
     def _found(self, root: int, device: int) -> Iterator[tuple[bytes, Entry | None]]:
         """Yield each path that may differ, with what is there now."""
-        self._tree.setdefault(b"", {})
         self._begin_watch()
         changed = self._changed_folders()
-        is_full = changed is None
         # A folder before those in it: it may tell that something else stands in their place now.
         waiting = [b""] if changed is None else sorted(changed, reverse=True)
         done: set[bytes] = set()
         while waiting:
             folder = waiting.pop()
-            if folder in done or folder not in self._tree:
-                continue
-            done.add(folder)
-            self._add_watch(folder)
-            listing = list_folder(self.absolute(folder), device)
-            known = self._tree.get(folder, {})
-            if not listing.is_readable:
-                self._lose_sight(folder)
-                continue
-            self._note_rules(root, folder, listing, known)
-            yield from ((_join(folder, name), None) for name in known.keys() - listing.entries)
-            for name, found in listing.entries.items():
-                path, old = _join(folder, name), known.get(name)
-                if found.kind == "folder":
-                    found = self._as_folder(root, path, found, old)
-                    if found.is_held:
-                        if is_full or old is None or old.ino != found.ino or not old.is_held:
-                            waiting.append(path)
-                        self._tree.setdefault(path, {})
-                if old is None or not is_same(old, found) or self._is_doubtful(path, old, found):
-                    yield path, found
+            if folder not in done and folder in self._tree and folder not in self._unlisted:
+                done.add(folder)
+                yield from self._found_in(root, device, folder, waiting, is_full=changed is None)
+
+    def _found_in(
+        self, root: int, device: int, folder: bytes, inner: list[bytes], *, is_full: bool = True
+    ) -> Iterator[tuple[bytes, Entry | None]]:
+        """Yield what may differ in one folder; `inner` gets the folders in it to be listed too."""
+        self._add_watch(folder)
+        listing = list_folder(self.absolute(folder), device)
+        known = self._tree.get(folder, {})
+        if not listing.is_readable:
+            self._lose_sight(folder)
+            return
+        self._note_rules(root, folder, listing, known)
+        yield from ((_join(folder, name), None) for name in known.keys() - listing.entries)
+        for name, found in listing.entries.items():
+            path, old = _join(folder, name), known.get(name)
+            if found.kind == "folder":
+                found = self._as_folder(root, path, found, old)
+                if found.is_held:
+                    if is_full or old is None or old.ino != found.ino or not old.is_held:
+                        inner.append(path)
+                    self._tree.setdefault(path, {})
+            if old is None or not is_same(old, found) or self._is_doubtful(path, old, found):
+                yield path, found
 
     def _changed_folders(self) -> set[bytes] | None:
         """Return the folders that have to be listed again; None for all of them."""
@@ -385,6 +431,7 @@ class TrackedFolder:
         waiting = [(path, old)] if old is not None else []
         while waiting:
             path, old = waiting.pop()
+            old = self._not_held_unless_listed(path, old)
             self._removed.add(path)
             self._changed.pop(path, None)
             self._unread.discard(path)
@@ -400,6 +447,13 @@ class TrackedFolder:
     ) -> Iterator[PathChange]:
         for name in list(self._tree.get(folder, ())):
             yield from self._take_away(_join(folder, name), busy)
+
+    def _not_held_unless_listed(self, path: bytes, old: Entry) -> Entry:
+        """Return what was there, and no more look for what was in it."""
+        if path not in self._unlisted:
+            return old
+        del self._unlisted[path]
+        return old._replace(is_held=False)
 
     def _lose_sight(self, folder: bytes) -> None:
         """A folder that can't be listed any more is known by its name."""

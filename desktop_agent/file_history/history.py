@@ -104,12 +104,20 @@ class History:
             return self._index.load(root)
 
     def save_index(
-        self, root: bytes, changed: Mapping[bytes, Entry], removed: Iterable[bytes]
+        self,
+        root: bytes,
+        changed: Mapping[bytes, Entry],
+        removed: Iterable[bytes],
+        *,
+        is_whole: bool = True,
     ) -> None:
-        """Save what a look found to be different from `index`."""
+        """Save what a look found to be different from `index`.
+
+        Until it `is_whole`, `index` returns nothing of it: what is not in it would seem to be new.
+        """
         with self._packs.saving():
             folder = self._recording.folder(root, self._limits.clock())
-            self._index.save(folder, changed, removed)
+            self._index.save(folder, changed, removed, is_whole=is_whole)
         self._collect_if_due()
 
     def record(

@@ -21,7 +21,8 @@ FULL_DISK = "The disk is full, so nothing more can be kept for undo. Free some s
 
 # `seq` orders the sets, over all sessions. `undone` says for each path of an undo which sets it was
 # about; `is_taken` is 0 where the path was left as it was. A row in `restore` is an undo that is
-# being carried out, or was cut off.
+# being carried out, or was cut off. A row in `listing` is a folder of which not all entries are
+# stored yet.
 _TABLES = """
 CREATE TABLE folder (id INTEGER PRIMARY KEY, root BLOB NOT NULL UNIQUE, seen REAL NOT NULL);
 CREATE TABLE blob (
@@ -64,6 +65,11 @@ CREATE TABLE restore (
   seq INTEGER PRIMARY KEY REFERENCES change_set ON DELETE CASCADE, token TEXT NOT NULL,
   report BLOB NOT NULL
 )
+"""
+
+# Not there in databases of older versions, which know nothing of it and need not.
+_LISTING = """
+CREATE TABLE IF NOT EXISTS listing (folder INTEGER PRIMARY KEY REFERENCES folder ON DELETE CASCADE)
 """
 
 
@@ -126,6 +132,7 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
         _make_tables(connection)
+        connection.execute(_LISTING)
     except BaseException:
         connection.close()
         raise

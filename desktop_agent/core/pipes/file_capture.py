@@ -43,7 +43,7 @@ class CallBegun(Value, frozen=True):
     folders: tuple[str, ...] = ()
     write: FileWrite | None = None
     label: str = ""
-    wait_s: float = 5.0
+    wait_s: float = 4.0
     asked_at: float = 0.0
 
 
