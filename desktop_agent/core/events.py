@@ -249,13 +249,15 @@ class AgentEnded(Value, frozen=True):
 class BudgetReached(Value, frozen=True):
     """The agent used up its budget, or that of an agent above it, and waits for the user.
 
-    Also when a limit can't be measured: `spent.unmeasured(budget)` names it.
+    Also when a limit can't be measured: `spent.unmeasured(budget)` names it. `set_aside` is held
+    by subagents that don't work, and comes back when they end.
     """
 
     agent_id: AgentId
     owner_id: AgentId
     spent: Spent
     budget: Budget
+    set_aside: Spent = Spent()
 
 
 class SideCallEnded(Value, frozen=True):

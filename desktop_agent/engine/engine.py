@@ -424,6 +424,7 @@ class Engine(
         return self._sessions.session(session_id) if session_id else self._sessions.last_in(root)
 
     def _on_agents_changed(self, session_id: SessionId) -> None:
+        self._budget_guard.on_agents_changed()
         self._sessions.on_agents_changed(session_id)
 
     def _on_turn_over(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:

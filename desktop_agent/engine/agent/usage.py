@@ -11,8 +11,8 @@ from desktop_agent.core.agents import Budget, Spent
 from desktop_agent.core.usage import Usage, is_uncounted, is_unpriced
 from desktop_agent.engine.base.ports import AgentRecord
 
-# Waiting for the person is free; while it waits for subagents, their own time counts.
-_FREE_WAITS = frozenset({"waiting_approval", "waiting_answer", "waiting_children"})
+# Waiting for the person, or for its turn, is free; while it waits for subagents, their time counts.
+_FREE_WAITS = frozenset({"queued", "waiting_approval", "waiting_answer", "waiting_children"})
 _ACTIVITIES = 6
 
 

@@ -30,6 +30,10 @@ from desktop_agent.engine.tree.child_model import ChildModel, choose
 
 _RESULT_SHOWN = 300
 _QUOTE = 200
+_LENT_OUT = (
+    "the rest of your budget is set aside for your running subagents; what they don't use comes "
+    "back when they end: wait for one"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +227,8 @@ class Agents:
         if not request.prompt.strip():
             raise ToolError("prompt is required")
         self._check_caps(parent)
+        if budgets.exhausted(self, parent) is None and budgets.lent_out(self, parent) is not None:
+            raise ToolError(_LENT_OUT)
         role = role_named(request.role, parent.skills.catalog.roles)
         model = self.model_for(parent, request)
         scope = parent.scope

@@ -156,8 +156,8 @@ class RandomRig(TreeRig):
             store = MemoryStore()
             store.save_rules([Rule("shell", "", scope="everywhere")])
         settings = Settings(
-            budget=Budget(steps=(None, 3, 12)[tape.number(3)]),
-            subagent_budget=Budget(steps=(None, 2, 4)[tape.number(3)]),
+            budget=(Budget(), Budget(steps=3), Budget(steps=12, tokens=150))[tape.number(3)],
+            subagent_budget=(Budget(), Budget(steps=2), Budget(steps=4, tokens=45))[tape.number(3)],
         )
         self.random_model = RandomModel(tape, self)
         super().__init__(

@@ -274,7 +274,7 @@ async def test_many_children_together_do_not_get_past_what_their_parent_has_left
     )
     taken = sum(len(rig.model.requests_of(name)) for name in names) + len(rig.model.main_requests)
     assert taken == 9
-    assert {e.spec.budget for e in rig.of(AgentSpawned)} == {Budget(steps=8)}
+    assert {e.spec.budget for e in rig.of(AgentSpawned)} == {Budget()}, "they share its limit"
     await rig.engine.close()
 
 
@@ -292,7 +292,7 @@ async def test_nothing_left_means_nothing(tmp_path: Path) -> None:
     rig.send("go")
     child = await rig.child()
     reached = await rig.until(BudgetReached)
-    assert rig.of(AgentSpawned)[0].spec.budget == Budget(steps=0)
+    assert rig.of(AgentSpawned)[0].spec.budget == Budget()
     assert reached.agent_id in {child, rig.agent_id}
     await rig.once(lambda: child in {e.agent_id for e in rig.of(BudgetReached)})
     assert rig.model.requests_of("a") == []

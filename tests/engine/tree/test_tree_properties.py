@@ -27,6 +27,7 @@ from desktop_agent.core.events import (
     NoteReturned,
     QuestionAnswered,
     QuestionAsked,
+    SideCallEnded,
     StepStarted,
     ToolStarted,
     TurnEnded,
@@ -35,10 +36,12 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import open_calls
 from desktop_agent.engine.agent.lifecycle import ENDS, Phase
+from desktop_agent.engine.tree import budgets
 from tests.engine.tree.random_tree import RandomRig, Tape
 from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import MemoryStore
 
+TOKENS_A_STEP = 15  # as scripted answers say
 # Long ones make whole stories; zeros at their end are the simplest, as if they were shorter.
 TAPES = st.lists(st.integers(0, 839), min_size=120, max_size=300)
 
@@ -136,6 +139,7 @@ def check_story(rig: RandomRig) -> None:
     """Check what is on disk: it is what was told, and what the next start has."""
     assert failures(rig) == []
     check_lives(rig)
+    check_budgets(rig)
     events = rig.store.events[rig.session_id]
     check_ends(events)
     check_asks(events)
@@ -162,6 +166,20 @@ def check_lives(rig: RandomRig) -> None:
         assert life.phase is (ENDS[agent.end.status][1] if agent.end is not None else Phase.IDLE)
         assert agent.end is None or agent.status()[0] == agent.end.status
         assert life.outcome is None
+
+
+def check_budgets(rig: RandomRig) -> None:
+    """No agent and those below it used more than it was given, but for a last step each."""
+    for agent in rig.tree.all():
+        gone, limits = budgets.spent(rig.tree, agent), agent.meter.budget
+        below = {one.id for one in rig.tree.subtree(agent)}
+        # What a model is asked aside, or was stopped in, is charged, and asks no budget.
+        calls = [e.usage for e in rig.of(SideCallEnded) if e.agent_id in below]
+        aside = sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in calls)
+        if limits.steps is not None:
+            assert gone.steps <= limits.steps + len(below)
+        if limits.tokens is not None:
+            assert gone.tokens <= limits.tokens + aside + len(below) * TOKENS_A_STEP
 
 
 def check_ends(events: Sequence[AgentEvent]) -> None:

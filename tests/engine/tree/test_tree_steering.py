@@ -140,6 +140,7 @@ async def test_more_budget_does_not_wake_a_child_that_was_stopped_while_its_own_
     rig.send("go")
     outer, inner = await rig.child(1), await rig.child(2)
     await rig.holds.wait()
+    rig.engine.set_budget(inner, Budget(steps=1))  # it holds nothing of its parent's then
     await rig.status(outer, "paused")
     rig.engine.stop(outer)
     await rig.once(lambda: any(e.agent_id == outer for e in rig.of(TurnEnded)))

@@ -181,6 +181,11 @@ def budget_card(host: CardHost, item: BudgetItem) -> NoticeCard:
             "The limit of {limit} tokens can’t be measured: the provider does not count them."
         )
         sentence = words.format(limit=_count(item.budget.tokens or 0))
+    elif item.has_lent:
+        words = card.tr(
+            "The rest of the budget is set aside for subagents that wait: {used} are used."
+        )
+        sentence = words.format(used=_used_text(card, item))
     else:
         words = card.tr("The budget is used up: {used}.")
         if item.agent_id != item.owner_id:

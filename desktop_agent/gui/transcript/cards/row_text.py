@@ -199,4 +199,8 @@ def _budget_text(item: items.BudgetItem) -> str:
         return translate(
             "Transcript", "A limit can’t be measured. The work holds until you decide."
         )
+    if item.has_lent:
+        return translate(
+            "Transcript", "Subagents hold the rest of the budget. The work holds until you decide."
+        )
     return translate("Transcript", "The budget is used up. The work holds until you decide.")

@@ -226,7 +226,10 @@ class AgentMessageItem:
 
 @dataclass(frozen=True, slots=True)
 class BudgetItem:
-    """The budget is used up; `owner_id` is whose, the agent's own or one's above it."""
+    """The budget is used up; `owner_id` is whose, the agent's own or one's above it.
+
+    `has_lent` says that subagents hold the rest of it.
+    """
 
     key: str
     agent_id: AgentId
@@ -234,6 +237,7 @@ class BudgetItem:
     spent: Spent
     budget: Budget
     is_current: bool = True
+    has_lent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,7 +218,10 @@ class Transcript:
 
     def _on_budget(self, event: events.BudgetReached) -> None:
         key = f"budget/{len(self._order)}"
-        self._put(items.BudgetItem(key, event.agent_id, event.owner_id, event.spent, event.budget))
+        spent, budget = event.spent, event.budget
+        has_lent = spent.share_of(budget) < 1.0
+        item = items.BudgetItem(key, event.agent_id, event.owner_id, spent, budget)
+        self._put(replace(item, has_lent=has_lent))
 
     def _on_step(self, _: events.StepStarted | events.StepEnded | events.BudgetChanged) -> None:
         self._end_retry()
