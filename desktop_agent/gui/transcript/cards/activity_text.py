@@ -119,10 +119,10 @@ _PARTS: tuple[Callable[[Sequence[ToolItem]], str], ...] = (
     _counted(QT_TRANSLATE_NOOP("Transcript", "loaded {n} skill(s)"), "skill"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "planned {n} task(s)"), "TaskCreate"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "started {n} subagent(s)"), "spawn"),
-    _waited,
     _counted(QT_TRANSLATE_NOOP("Transcript", "asked subagents {n} ×"), "probe"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "steered subagents {n} ×"), "steer"),
-    _counted(QT_TRANSLATE_NOOP("Transcript", "answered subagents {n} ×"), "answer_child"),
+    _counted(QT_TRANSLATE_NOOP("Transcript", "answered {n} question(s)"), "answer_child"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "read {n} result(s)"), "agent_result"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "stopped {n} subagent(s)"), "stop"),
+    _waited,
 )
