@@ -82,8 +82,9 @@ class RequestRow(QFrame):
         self._build()
 
     def set_pointer(self, *, is_pointer: bool) -> None:
-        """Leave the answer to the card, or offer it here."""
+        """Leave the answer, and what is asked for, to the card, or offer it here."""
         self._acts.setVisible(not is_pointer)
+        self._effect.setVisible(not is_pointer and bool(self._effect.text()))
         self._arrow.setVisible(is_pointer)
 
     def focus_answer(self) -> None:

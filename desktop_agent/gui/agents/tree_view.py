@@ -145,6 +145,10 @@ class AgentTreeView(KeyboardFocus, QTreeView):
         count = self._tree.count_open(self.isExpanded, _ROWS_ASKED)
         return QSize(240, count * self._theme.size("row2") + 6)
 
+    def minimumSizeHint(self) -> QSize:
+        """Ask for no more than that: Qt's own would leave a hole below one row."""
+        return QSize(0, 0)
+
     # -- drawing ---------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:

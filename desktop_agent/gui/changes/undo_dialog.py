@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from desktop_agent.core.changes import Choice, PlannedFile, Prospect, UndoPlan
@@ -78,7 +79,8 @@ class UndoDialog(QDialog):
         self._groups.addStretch(1)
         gap, edge = theme.space("s"), theme.space("l")
         words = TextLabel(about, "muted", self, wraps=True)
-        parts = (head, words, theme.space("s"), (plain_area(content), 1))
+        self._content, self._area = content, plain_area(content)
+        parts = (head, words, theme.space("s"), (self._area, 1))
         layout = column(*parts, spacing=gap, edges=edge, within=self)
         self._add_foot(layout)
         self._show_counts()
@@ -93,6 +95,14 @@ class UndoDialog(QDialog):
             for files, tabs in self._asked
             for file in files
         }
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be no higher than what there is to be decided about, now that it has its style."""
+        super().showEvent(event)
+        needed = self._content.sizeHint().height()
+        if self._content.hasHeightForWidth():
+            needed = max(needed, self._content.heightForWidth(self._area.viewport().width()))
+        self.resize(self.width(), self.height() - max(0, self._area.height() - needed))
 
     # -- construction ------------------------------------------------------------------------
 

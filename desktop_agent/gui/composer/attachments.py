@@ -276,6 +276,8 @@ class AttachmentList(QObject):
         super().__init__(parent)
         # By number, oldest first.
         self.entries: dict[int, Attachment] = {}
+        # Where those that are files came from.
+        self._paths: dict[int, Path] = {}
         self._next = 0
         self._read.connect(self._on_read, Qt.ConnectionType.QueuedConnection)
 
@@ -289,10 +291,15 @@ class AttachmentList(QObject):
         return any(entry.is_reading for entry in self.entries.values())
 
     def add_files(self, paths: Sequence[Path], root: str = "") -> None:
-        """Show the files at once and read them one after another."""
+        """Show the files at once and read them one after another; one that is there, again."""
+        paths = tuple(dict.fromkeys(paths))
+        for number in [n for n, path in self._paths.items() if path in paths]:
+            self.entries.pop(number, None)
+            del self._paths[number]
         room = self._room
         unread = (Attachment(path.name or str(path), detail=str(path)) for path in paths[:room])
         numbers = list(zip(map(self._add, unread), paths, strict=False))
+        self._paths.update(numbers)
         if len(paths) > room:
             # One chip tells of all the others: a thousand would fill the window.
             name = paths[room].name
@@ -330,6 +337,7 @@ class AttachmentList(QObject):
             self.changed.emit()
 
     def clear(self) -> None:
+        self._paths.clear()
         if self.entries:
             self.entries.clear()
             self.changed.emit()

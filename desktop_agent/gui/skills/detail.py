@@ -122,7 +122,7 @@ class SkillDetailPane(QFrame):
         self._back = GhostButton(theme, self.tr("All skills"), "chevron-left", name="leaveSkill")
         self._back.clicked.connect(self.left)
         self._back.hide()
-        self._name = _make_label("h2", "skillName")
+        self._name = _make_label("h1", "skillName")
         self._about = _make_label("body", "skillAbout")
         self._verdict_icon = IconLabel(theme, "circle-check", "ok", 16)
         self._verdict = _make_label("", "skillVerdict")

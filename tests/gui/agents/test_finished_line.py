@@ -66,6 +66,14 @@ def line(side: RightPanel) -> QPushButton:
     return side.findChild(QPushButton, "finishedAgents")
 
 
+def test_the_line_stands_right_below_the_rows_however_few(side, qtbot) -> None:
+    ended = [agent(number) for number in range(4)]
+    for shown in ((), (agent("live", "running"),)):
+        hear(side, *ended, *shown)
+        tree = side.agents.tree
+        qtbot.waitUntil(lambda tree=tree: tree.view.height() == tree.view.sizeHint().height())
+
+
 def test_three_that_finished_are_one_line_that_opens(side, qtbot) -> None:
     ended = [agent(1), agent(2, "stopped"), agent(3, "over_budget")]
     hear(side, *ended[:2], agent("live", "running"))

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QScrollArea
 
 from desktop_agent.core.changes import PlannedFile, UndoPlan, UndoScope
 from desktop_agent.gui.changes.undo_dialog import UndoDialog, can_do, needs_asking
@@ -59,6 +59,16 @@ def test_the_three_groups_are_told_with_their_numbers(ask):
     assert "It was changed since." in said
     assert take(dialog).accessibleName() == "Undo 5 files"
     assert "same.py" not in said
+
+
+def test_the_dialog_is_as_high_as_what_it_tells_and_hides_nothing_of_it(ask):
+    one, more = ask(RESTORED[0]), ask(*RESTORED, MINE, LOST)
+    assert one.height() < more.height() / 2
+    for dialog in (one, more):
+        (area,) = dialog.findChildren(
+            QScrollArea, options=Qt.FindChildOption.FindDirectChildrenOnly
+        )
+        assert area.verticalScrollBar().maximum() == 0
 
 
 @pytest.mark.parametrize(

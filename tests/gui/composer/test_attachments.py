@@ -181,6 +181,18 @@ def test_files_are_shown_at_once_and_read_beside_the_window(qtbot, tmp_path):
     assert len(attachments.parts) == 3
 
 
+def test_a_file_that_is_attached_again_goes_out_once_as_it_is_now(qtbot, tmp_path):
+    note = tmp_path / "note.txt"
+    note.write_text("before")
+    attachments = AttachmentList()
+    attachments.add_files([note, note])
+    qtbot.waitState(attachments.changed, lambda: not attachments.is_reading)
+    note.write_text("after")
+    attachments.add_files([note])
+    qtbot.waitState(attachments.changed, lambda: not attachments.is_reading)
+    assert [part.text for part in attachments.parts] == ["after"]
+
+
 def test_a_file_removed_while_it_is_read_does_not_come_back(qtbot, tmp_path):
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
     for file in files:

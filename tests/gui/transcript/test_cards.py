@@ -541,10 +541,10 @@ def test_a_running_tool_is_stopped_from_its_card_by_mouse_and_by_keys(view, qtbo
         (
             "spawn",
             {"description": "Read the notes", "prompt": "x"},
-            "Start subagent Read the notes",
+            "Started subagent Read the notes",
         ),
-        ("answer_child", {"agent_id": "sa_1", "answer": "Euros"}, "Answer a subagent Euros"),
-        ("steer", {"agent_id": "sa_1", "note": "use\neuros"}, "Steer a subagent use euros"),
+        ("answer_child", {"agent_id": "sa_1", "answer": "Euros"}, "Answered a subagent Euros"),
+        ("steer", {"agent_id": "sa_1", "note": "use\neuros"}, "Steered a subagent use euros"),
         ("wait", {"agent_ids": ["sa_1"]}, "Waited for subagents"),
     ],
 )

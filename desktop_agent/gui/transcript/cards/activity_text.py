@@ -15,19 +15,36 @@ from desktop_agent.gui.transcript.state.rows import ActivityRow
 translate = QCoreApplication.translate
 _LOOKS = frozenset({"glob", "grep"})
 _NOTABLE_S = 1.0
-# While it is done, and after.
-_TASK_WORDS = {
+# Of one call that is over; what comes of it is the target.
+_DONE = {
+    "glob": QT_TRANSLATE_NOOP("Transcript", "Found files"),
+    "grep": QT_TRANSLATE_NOOP("Transcript", "Searched for"),
+    "web_fetch": QT_TRANSLATE_NOOP("Transcript", "Fetched"),
+    "skill": QT_TRANSLATE_NOOP("Transcript", "Loaded the skill"),
+    "spawn": QT_TRANSLATE_NOOP("Transcript", "Started subagent"),
+    "steer": QT_TRANSLATE_NOOP("Transcript", "Steered a subagent"),
+    "probe": QT_TRANSLATE_NOOP("Transcript", "Probed a subagent"),
+    "answer_child": QT_TRANSLATE_NOOP("Transcript", "Answered a subagent"),
+    "stop": QT_TRANSLATE_NOOP("Transcript", "Stopped a subagent"),
+    "TaskCreate": QT_TRANSLATE_NOOP("Transcript", "Added a task"),
+}
+# Which one, the panel shows: a number says nothing. While it is done, and after.
+_ALONE = {
+    "wait": (
+        QT_TRANSLATE_NOOP("Transcript", "Waiting for subagents"),
+        QT_TRANSLATE_NOOP("Transcript", "Waited for subagents"),
+    ),
     "TaskUpdate": (
-        str(QT_TRANSLATE_NOOP("Transcript", "Updating a task")),
-        str(QT_TRANSLATE_NOOP("Transcript", "Updated a task")),
+        QT_TRANSLATE_NOOP("Transcript", "Updating a task"),
+        QT_TRANSLATE_NOOP("Transcript", "Updated a task"),
     ),
     "TaskGet": (
-        str(QT_TRANSLATE_NOOP("Transcript", "Looking at a task")),
-        str(QT_TRANSLATE_NOOP("Transcript", "Looked at a task")),
+        QT_TRANSLATE_NOOP("Transcript", "Looking at a task"),
+        QT_TRANSLATE_NOOP("Transcript", "Looked at a task"),
     ),
     "TaskList": (
-        str(QT_TRANSLATE_NOOP("Transcript", "Looking at the tasks")),
-        str(QT_TRANSLATE_NOOP("Transcript", "Looked at the tasks")),
+        QT_TRANSLATE_NOOP("Transcript", "Looking at the tasks"),
+        QT_TRANSLATE_NOOP("Transcript", "Looked at the tasks"),
     ),
 }
 
@@ -44,9 +61,9 @@ def activity_text(row: ActivityRow) -> str:
 
 
 def running_text(row: ActivityRow) -> str:
-    """Return what the newest call is at; empty once none of them runs."""
+    """Return what the newest call is at; empty once none of them runs, or where it is told."""
     running = [one for one in row.calls if one.state == "running"]
-    if not running or len(row.calls) == 1:
+    if not running or len(row.calls) == 1 or running[-1].call.name == "wait":
         return ""
     said = tool_text(running[-1].call, running[-1].doing)
     return f"{said.verb} {said.target}".strip()
@@ -57,14 +74,12 @@ def _of_one(call: ToolItem) -> str:
     if name == "wait" and is_over and call.seconds >= _NOTABLE_S:
         waited = translate("Transcript", "Waited {time} for subagents")
         return waited.format(time=duration_text(call.seconds))
-    if name == "wait":
-        waits = translate("Transcript", "Waiting for subagents")
-        return translate("Transcript", "Waited for subagents") if is_over else waits
-    # Which one, and to what, the list of tasks shows: a number says nothing.
-    if name in _TASK_WORDS:
-        return translate("Transcript", _TASK_WORDS[name][is_over])
-    said = tool_text(call.call, call.doing)
-    return f"{said.verb} {said.target}".strip()
+    if name in _ALONE:
+        return translate("Transcript", str(_ALONE[name][is_over]))
+    is_told = is_over and name in _DONE
+    said = tool_text(call.call, "" if is_told else call.doing)
+    verb = translate("Transcript", str(_DONE[name])) if is_told else said.verb
+    return f"{verb} {said.target}".strip()
 
 
 def _counted(words: object, *names: str) -> Callable[[Sequence[ToolItem]], str]:
@@ -86,6 +101,8 @@ def _files_read(calls: Sequence[ToolItem]) -> str:
 
 def _waited(calls: Sequence[ToolItem]) -> str:
     waits = [one for one in calls if one.call.name == "wait"]
+    if any(one.state == "running" for one in waits):
+        return translate("Transcript", "waiting for subagents")
     seconds = sum(one.seconds for one in waits)
     if not waits or seconds < _NOTABLE_S:
         return translate("Transcript", "waited for them") if waits else ""
@@ -102,10 +119,10 @@ _PARTS: tuple[Callable[[Sequence[ToolItem]], str], ...] = (
     _counted(QT_TRANSLATE_NOOP("Transcript", "loaded {n} skill(s)"), "skill"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "planned {n} task(s)"), "TaskCreate"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "started {n} subagent(s)"), "spawn"),
-    _waited,
     _counted(QT_TRANSLATE_NOOP("Transcript", "asked subagents {n} ×"), "probe"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "steered subagents {n} ×"), "steer"),
-    _counted(QT_TRANSLATE_NOOP("Transcript", "answered subagents {n} ×"), "answer_child"),
+    _counted(QT_TRANSLATE_NOOP("Transcript", "answered {n} question(s)"), "answer_child"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "read {n} result(s)"), "agent_result"),
     _counted(QT_TRANSLATE_NOOP("Transcript", "stopped {n} subagent(s)"), "stop"),
+    _waited,
 )
