@@ -389,6 +389,11 @@ class SessionPanel(QWidget):
         if timer is not None:
             timer.stop()
             timer.deleteLater()
+            if session_id in self._elsewhere:  # another window has opened it since
+                self._show_rows()
+                self._show_undo()
+                self.refused.emit(session_id)
+                return
             self._sessions = tuple(info for info in self._sessions if info.id != session_id)
             self.deleted.emit(session_id)
             self._show_undo()

@@ -36,10 +36,10 @@ class WindowActions(QObject):
         tr = self.tr
         menu = self._window.menuBar().addMenu(tr("&Session"))
         self.new = self._make(tr("New session"), "plus", _KEY.New)
-        self.new_window = self._make(tr("New window"), "app-window", "Ctrl+Shift+N")
         self.folder = self._make(tr("Open folder…"), "folder-open", _KEY.Open)
         self.switch = self._make(tr("Switch session…"), "message-square", "Ctrl+P")
         self.palette = self._make(tr("All commands…"), "search", "Ctrl+K")
+        self.new_window = self._make(tr("New window"), "app-window", "Ctrl+Shift+N")
         self.budget = self._make(tr("Budget of this session…"), "wallet", None)
         self.rename = self._make(tr("Rename session"), "pencil", None)
         self.export = self._make(tr("Export session…"), "external-link", None)

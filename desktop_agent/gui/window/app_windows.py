@@ -62,7 +62,11 @@ class AppWindows(QObject):
 
     def open_others(self) -> None:
         """Open the other windows that were open last, behind the first."""
-        for number in open_windows()[1:]:
+        others = open_windows()[1:]
+        # It may have been closed already, before the app's loop began.
+        if not (self.windows and others):
+            return
+        for number in others:
             self._add(self._settings, Start(number=number)).show()
         self.front.raise_()
         self.front.activateWindow()

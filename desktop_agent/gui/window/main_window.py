@@ -173,7 +173,7 @@ class MainWindow(QMainWindow):
         self.side.undo_requested.connect(self.changes.undo_agent)
         self.side.job_requested.connect(self.terminals.open)
         self.terminals.changed.connect(self.side.show_jobs)
-        frame.composer.read_only.taken.connect(partial(self._host.take_over, self))
+        frame.composer.read_only.taken.connect(self._take_over)
         frame.composer.read_only.writer_wanted.connect(self._show_writer)
         frame.sidebar.sessions.refused.connect(self._refuse_delete)
         frame.sidebar.sessions.window_wanted.connect(partial(self._host.open_beside, self))
@@ -446,6 +446,10 @@ class MainWindow(QMainWindow):
     def _refuse_delete(self) -> None:
         text = self.tr("Another window has this session for writing: delete it there.")
         self.frame.notices.put("elsewhere", Notice(text, "info"))
+
+    def _take_over(self) -> None:
+        self._host.take_over(self)
+        self.frame.composer.focus_text()
 
     def _show_writer(self) -> None:
         if self.flow.current is not None:

@@ -16,7 +16,7 @@ from tests.helpers.patience import HANG_S
 PROGRAM = """
 import builtins, json, linecache, os, sys
 from desktop_agent.__main__ import main
-from desktop_agent.gui.startup import run
+from desktop_agent.gui.window import app_windows
 
 made = []
 import enum
@@ -26,7 +26,7 @@ def note(cls, name, *rest, **how):
     return make(cls, name, *rest, **how)
 enum.EnumType._create_ = note
 
-class Watched(run.MainWindow):
+class Watched(app_windows.MainWindow):
     def __init__(self, *args):
         super().__init__(*args)
         self.painted.connect(tell)
@@ -38,7 +38,7 @@ def tell():
     print(json.dumps([sorted(sys.modules), made, gc.isenabled(), is_plain, sources]), flush=True)
     os._exit(0)
 
-run.MainWindow = Watched
+app_windows.MainWindow = Watched
 main(["--demo", sys.argv[1]])
 """
 # Each takes from 3 to 100 ms to load, or brings what does.

@@ -58,7 +58,7 @@ def approve_button(window):
 
 
 def test_one_session_in_two_windows_has_one_writer_and_is_followed_live_in_the_other(
-    first, project, provider, qtbot
+    first, project, provider, theme, qtbot
 ):
     provider.push(Calls(("write", {"path": "made.txt", "content": "x"})), Say("It is made."))
     send(qtbot, first, "Make it")
@@ -96,6 +96,11 @@ def test_one_session_in_two_windows_has_one_writer_and_is_followed_live_in_the_o
     assert app_of(first).windows == [first]
     assert not part(first, "readOnlyBar").isVisible()
     assert first.frame.composer.draft() == "Half a sen"
+    # Nothing of the closed window is asked to paint, or to follow, any more.
+    provider.push(Say("Still here."))
+    send(qtbot, first, "Go on")
+    theme.changed.emit()
+    qtbot.waitUntil(lambda: "Still here." in said_in(first), timeout=WAIT)
 
 
 def test_the_window_that_only_reads_changes_nothing_and_says_why(first, provider, qtbot):

@@ -20,9 +20,9 @@ from tests.helpers.patience import HANG_S
 PROGRAM = f"""
 import os, sys
 from desktop_agent.__main__ import main
-from desktop_agent.gui.startup import run
+from desktop_agent.gui.window import app_windows
 
-class Watched(run.MainWindow):
+class Watched(app_windows.MainWindow):
     def __init__(self, *args):
         super().__init__(*args)
         self.painted.connect(tell)
@@ -31,7 +31,7 @@ def tell():
     print(os.environ["{VARIABLE}"], flush=True)
     os._exit(0)
 
-run.MainWindow = Watched
+app_windows.MainWindow = Watched
 main(["--demo", sys.argv[1]])
 """
 LEAD = ("glob", "grep", "read", "write", "spawn", "wait", "answer_child", "stop")
