@@ -35,7 +35,8 @@ class McpServer(Value, frozen=True):
 
     Values of `env` and `headers` may hold `${NAME}`, which is resolved at the start; `${keyring:…}`
     stands for a secret that is kept elsewhere. `is_sse` is the older form of HTTP. `tools_off` are
-    switched off. `is_outside` tells that the user lets the command run outside the sandbox.
+    switched off. `is_outside` tells that the user lets the command run outside the sandbox. With a
+    `client_id` it is signed in to as that app of the user's own; `client_secret` may be empty.
     """
 
     name: str
@@ -50,6 +51,8 @@ class McpServer(Value, frozen=True):
     tools_off: tuple[str, ...] = ()
     is_outside: bool = False
     origin: McpOrigin = "mine"
+    client_id: str = ""
+    client_secret: str = ""
 
     @property
     def is_local(self) -> bool:

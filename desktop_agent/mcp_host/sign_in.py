@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
+from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import msgspec
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError
 from mcp.client.auth.utils import (
     extract_field_from_www_auth,
     extract_scope_from_www_auth,
@@ -29,6 +30,10 @@ from desktop_agent.mcp_host.redirect_page import RedirectPage
 
 _LONGEST_TOKEN = 16_000
 _SIGN_IN = "Its tools are there once you have signed in."
+_NO_REGISTRATION = (
+    "It registers no apps by itself. Register one with its provider, and enter its client ID under "
+    "Change."
+)
 _MORE = "It wants to be allowed more than when you signed in."
 # Stands in a registration that is never made: nobody signs in without a page.
 _NO_PAGE = "http://127.0.0.1/callback"
@@ -54,6 +59,7 @@ class SignIn(OAuthClientProvider):
         self._id = opened.id
         self._grant = opened.grant or McpGrant(opened.url)
         self._addresses = Addresses(opened.url)
+        self._client = (opened.client_id, opened.client_secret)
         self._page = page
         self._send = send
         self._refused = refused
@@ -97,8 +103,20 @@ class SignIn(OAuthClientProvider):
         self._send(GrantKept(self._id, self._grant))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return who we are to the authorization server; a new page is registered anew."""
-        grant = self._grant
+        """Return who we are to the authorization server.
+
+        A new page is registered anew, unless the user has an app of their own there.
+        """
+        grant, (client_id, secret) = self._grant, self._client
+        if self._page is not None and client_id:
+            return OAuthClientInformationFull.model_validate(
+                {
+                    "client_id": client_id,
+                    "client_secret": secret or None,
+                    "redirect_uris": [self._page.uri],
+                    "token_endpoint_auth_method": "client_secret_post" if secret else "none",
+                }
+            )
         if self._page is not None or not grant.client_id:
             return None
         return OAuthClientInformationFull(
@@ -138,9 +156,19 @@ class SignIn(OAuthClientProvider):
     # -- asking the user -----------------------------------------------------------------------
 
     async def _perform_authorization_code_grant(self) -> tuple[str, str]:
-        metadata = self.context.client_metadata
+        metadata, client = self.context.client_metadata, self.context.client_info
+        if client is not None and client.client_id == self._client[0] and client.client_secret:
+            client.token_endpoint_auth_method = self._secret_method()
         metadata.scope = union_scopes(metadata.scope, self._grant.wanted_scope or None)
         return await super()._perform_authorization_code_grant()
+
+    def _secret_method(self) -> Literal["client_secret_basic", "client_secret_post"]:
+        """Return how the server takes a secret; where it does not say, as it has to."""
+        told = self.context.oauth_metadata
+        known = told.token_endpoint_auth_methods_supported if told is not None else None
+        if not known or "client_secret_basic" in known:
+            return "client_secret_basic"
+        return "client_secret_post"
 
     async def _ask(self, address: str) -> None:
         if self._page is None:
@@ -179,7 +207,8 @@ class SignIn(OAuthClientProvider):
             raise
         except (OAuthFlowError, httpx2.HTTPError, ValueError) as error:
             if self._page is not None:
-                self._refused(str(error))
+                is_ours = isinstance(error, OAuthRegistrationError)
+                self._refused(_NO_REGISTRATION if is_ours else str(error))
             raise
 
     async def _bounded_flow(

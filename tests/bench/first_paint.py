@@ -16,14 +16,33 @@ def _tell() -> None:
     sys.stdout.flush()
 
 
-def main() -> None:
-    """Start the window on an empty folder, with a model chosen."""
+def _tell_work() -> None:
+    """Tell what processor time the process has taken."""
+    sys.stdout.write(f"{time.process_time()}\n")
+    sys.stdout.flush()
+
+
+def main(*, tells_work: bool = False) -> None:
+    """Start the window on an empty folder, with a model chosen.
+
+    With `tells_work` the second line is the work until then, and the third the work until the
+    sessions are listed and the first one is open.
+    """
+    from desktop_agent.core.events import SessionOpened
     from desktop_agent.gui.window import app_windows
 
     class Watched(app_windows.MainWindow):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.painted.connect(_tell)
+            if tells_work:
+                self.painted.connect(_tell_work)
+                self._hear = self._take_first
+                args[1].received.connect(self._hear)
+
+        def _take_first(self, batch: Any) -> None:
+            if any(isinstance(event, SessionOpened) for event in batch):
+                _tell_work()
 
     app_windows.MainWindow = Watched
     folder = Path(os.environ["DESKTOP_AGENT_HOME"]) / "folder"

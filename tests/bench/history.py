@@ -7,10 +7,13 @@ count.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import sqlite3
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,7 +21,8 @@ from contextlib import closing
 from pathlib import Path
 
 from desktop_agent.adapters.store.store import SqliteStore
-from desktop_agent.core.events import MessageAdded
+from desktop_agent.compose import SESSIONS_FILE, compose
+from desktop_agent.core.events import Event, MessageAdded, SessionOpened
 from desktop_agent.core.ids import AgentId, SessionId, new_message_id
 from desktop_agent.core.messages import Message, Role, TextPart
 from desktop_agent.core.sessions import SessionInfo
@@ -27,6 +31,9 @@ from tests.bench.report import report
 
 _SESSIONS = 1000
 _MESSAGES = 1000
+_LONG = 10_000
+_STARTS = 7
+_START = "from tests.bench.first_paint import main; main(tells_work=True)"
 _VOCABULARY = 30_000
 _WORDS = 45
 _CHINESE = "数据库测试文件错误修复网络连接用户界面设计文档搜索历史会话模型服务器配置安全更新"
@@ -64,15 +71,16 @@ def _text(random_: random.Random, number: int) -> str:
 
 
 def _fill(store: SqliteStore) -> None:
+    """Make the sessions, and a long one after them."""
     random_ = random.Random(7)
-    for number in range(_SESSIONS):
+    for number in range(_SESSIONS + 1):
         main = AgentId(f"ag_{number:08x}")
         info = SessionInfo(
             SessionId(f"se_{number:08x}"), main, f"Session {number}", Workspace("/tmp"), "demo",
             created_at=float(number), updated_at=float(number + 1),
         )  # fmt: skip
         events: list[MessageAdded] = []
-        for place in range(_MESSAGES):
+        for place in range(_MESSAGES if number < _SESSIONS else _LONG):
             text = _text(random_, place)
             if number == 500 and place == 500:
                 text += " needle"
@@ -96,8 +104,48 @@ def _open_and_list(path: Path) -> None:
     store.close()
 
 
+def _start(home: Path) -> tuple[float, float]:
+    """Start the app; return the work until its first paint, and until a session is open."""
+    environment = {**os.environ, "DESKTOP_AGENT_HOME": tempfile.mkdtemp(dir=home.parent)}
+    Path(environment["DESKTOP_AGENT_HOME"], "data").symlink_to(home / "data")
+    command = [sys.executable, "-c", _START]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        painted, opened = (float(process.stdout.readline()) for _ in range(2))
+        process.kill()
+    return painted * 1000, opened * 1000
+
+
+def _measure_start(folder: Path) -> None:
+    """Start with all of it and with nothing, in turns."""
+    empty = folder / "empty" / "home"
+    (empty / "data").mkdir(parents=True, exist_ok=True)
+    _start(empty)
+    pairs = [(_start(folder / "home"), _start(empty)) for _ in range(_STARTS)]
+    for place, name in enumerate(("paint", "opened")):
+        full, bare = (statistics.median(pair[of][place] for pair in pairs) for of in (0, 1))
+        report(f"history_start_{name}", full, floor=bare)
+        report(f"history_start_{name}_ratio", full / bare)
+
+
+async def _open_long(home: Path) -> None:
+    """Open the session of 10,000 messages in the engine."""
+    heard: list[Event] = []
+    backend = await compose(
+        heard.append, data_dir=home / "data", config_dir=home / "config", is_warmed=False
+    )
+    session = SessionId(f"se_{_SESSIONS:08x}")
+    started = time.thread_time()
+    backend.engine.open_session(session)
+    report("history_open_long", (time.thread_time() - started) * 1000)
+    assert any(isinstance(one, SessionOpened) and one.info.id == session for one in heard)
+    await backend.close()
+
+
 def _measure(folder: Path) -> None:
-    path = folder / "sessions.db"
+    path = folder / "home" / "data" / SESSIONS_FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         made = SqliteStore(path)
         started = time.thread_time()
@@ -117,6 +165,8 @@ def _measure(folder: Path) -> None:
     report("history_page", _cpu_ms(lambda: store.page(session, None, 400), 5))
     report("history_load_agents", _cpu_ms(lambda: store.load_agents(session), 3))
     store.close()
+    asyncio.run(_open_long(folder / "home"))
+    _measure_start(folder)
 
 
 def main() -> None:

@@ -76,6 +76,11 @@ MARKS: dict[str, Mark] = {
             "nothing_chinese",
         )
     },
+    "history_open_long": Mark("ms", 200, 1000),
+    "history_start_paint": Mark("ms", None, None),
+    "history_start_paint_ratio": Mark("ratio", 1.1, 1.1),
+    "history_start_opened": Mark("ms", None, None),
+    "history_start_opened_ratio": Mark("ratio", 1.1, 1.1),
     "history_page": Mark("ms", 50, 100),
     "history_load_agents": Mark("ms", 500, 1000),
     "skills_scan": Mark("ms", 500, 1000),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from desktop_agent.adapters.config.secrets import Secrets
-from desktop_agent.adapters.mcp.formats import read_config
+from desktop_agent.adapters.mcp.formats import entry_of, read_config
 from desktop_agent.adapters.mcp.servers_file import McpFile
 from desktop_agent.core.mcp import McpError, McpServer
 
@@ -71,3 +72,32 @@ def test_what_others_wrote_into_the_file_stays(tmp_path: Path) -> None:
     file.remove("a")
     with pytest.raises(McpError, match="MY_TOKEN is not known any more"):
         file.resolved(server, "/x")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"oauth": {"clientId": "my-app", "clientSecret": "${SECRET}"}},
+        {"auth": {"CLIENT_ID": "my-app", "CLIENT_SECRET": "${SECRET}"}},
+    ],
+)
+def test_an_app_to_sign_in_as_is_taken_over_and_written_as_others_read_it(
+    entry: dict[str, object],
+) -> None:
+    whole = {"mcpServers": {"far": {"url": "https://mcp.example/mcp", **entry}}}
+    (server,) = read_config(json.dumps(whole), "mine")
+    assert (server.client_id, server.client_secret) == ("my-app", "${SECRET}")
+    assert entry_of(server)["oauth"] == {"clientId": "my-app", "clientSecret": "${SECRET}"}
+    again = {"mcpServers": {"far": entry_of(server)}}
+    assert read_config(json.dumps(again), "mine") == (server,)
+
+
+def test_what_another_app_wrote_about_signing_in_stays(tmp_path: Path) -> None:
+    oauth = {"clientId": "old", "clientSecret": "${OLD}", "scopes": ["read"]}
+    far = {"url": "https://mcp.example/mcp", "oauth": oauth}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"far": far}}))
+    file = McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}))
+    (server,) = file.servers()
+    file.save(msgspec.structs.replace(server, client_id="new", client_secret=""), "far")
+    kept = json.loads((tmp_path / "mcp.json").read_text())
+    assert kept["mcpServers"]["far"]["oauth"] == {"scopes": ["read"], "clientId": "new"}

@@ -31,8 +31,11 @@ CALL = (calls(("mcp__private__whoami", {})), says("Ada"))
 
 
 @asynccontextmanager
-async def rig_at(url: str, tmp_path: Path, *script: Any) -> AsyncGenerator[McpRig]:
-    rig = McpRig(tmp_path, *script, servers=[McpServer(NAME, url=url)])
+async def rig_at(
+    url: str, tmp_path: Path, *script: Any, client: tuple[str, str] = ("", "")
+) -> AsyncGenerator[McpRig]:
+    own = {"client_id": client[0], "client_secret": client[1]}
+    rig = McpRig(tmp_path, *script, servers=[McpServer(NAME, url=url, **own)])
     try:
         rig.engine.watch_mcp(rig.root)
         yield rig
@@ -137,6 +140,40 @@ async def test_a_token_that_ended_is_refreshed_without_the_user(tmp_path: Path) 
             assert rig.results[-1].text == "Ada"
             assert server.paths().count("/authorize") == 1
             assert server.paths().count("/token") == 3
+
+
+@pytest.mark.parametrize(
+    ("secret", "method"),
+    [("", ""), ("my-very-secret-1", ""), ("my-very-secret-2", "client_secret_post")],
+)
+async def test_where_no_app_is_registered_the_user_signs_in_as_one_of_their_own(
+    tmp_path: Path, secret: str, method: str
+) -> None:
+    client = ("my-app", secret)
+    with SigningServer(client=client, method=method) as server:
+        async with rig_at(server.url, tmp_path, *CALL, client=client) as rig:
+            asked = await press(rig)
+            assert parse_qs(urlsplit(asked.sign_in_url).query)["client_id"] == ["my-app"]
+            await browse(asked.sign_in_url)
+            await rig.until_running(NAME)
+            server.forget_access()  # it is refreshed as the same app
+            rig.allow_all()
+            await rig.run("who am I")
+            assert rig.results[-1].text == "Ada"
+            assert "/register" not in server.paths()
+            if secret:
+                kept = (rig.config / "mcp.json").read_text()
+                assert secret not in kept + "".join(map(repr, rig.events))
+                assert "${keyring:" in kept
+
+
+async def test_where_no_app_is_registered_the_user_is_told_what_is_missing() -> None:
+    servers = HostedServers(lambda: {})
+    try:
+        with SigningServer(client=("another-app", "")) as server:
+            assert "enter its client ID" in await refused(servers, server)
+    finally:
+        await servers.close()
 
 
 async def test_who_signs_out_is_forgotten(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from desktop_agent.core.mcp import McpError, McpOrigin, McpServer, clean_name
 
 LARGEST_FILE = 1_000_000
 MOST_SERVERS = 100
+CLIENT_KEYS = ("clientId", "clientSecret")
 _NO_SERVERS = "There are no MCP servers in it."
 
 
@@ -40,6 +41,7 @@ def server_of(name: str, entry: Mapping[str, Any], origin: McpOrigin) -> McpServ
     if not command and not url.startswith(("http://", "https://", "${")):
         return None
     kind = _text(entry, "type", "transport")
+    client_id, client_secret = _client(entry) if url else ("", "")
     is_on = entry.get("disabled") is not True and entry.get("enabled") is not False
     return McpServer(
         name=name,
@@ -54,6 +56,8 @@ def server_of(name: str, entry: Mapping[str, Any], origin: McpOrigin) -> McpServ
         tools_off=_texts(entry.get("disabledTools")),
         is_outside=entry.get("outsideSandbox") is True and origin == "mine",
         origin=origin,
+        client_id=client_id,
+        client_secret=client_secret,
     )
 
 
@@ -70,6 +74,13 @@ def entry_of(server: McpServer) -> dict[str, Any]:
         "disabled": not server.is_on,
         "disabledTools": list(server.tools_off),
         "outsideSandbox": server.is_outside,
+        "oauth": {
+            key: value
+            for key, value in zip(
+                CLIENT_KEYS, (server.client_id, server.client_secret), strict=True
+            )
+            if value
+        },
     }
     return {key: value for key, value in entry.items() if value}
 
@@ -158,6 +169,14 @@ def _variables(value: Any) -> dict[str, str]:
         if isinstance(one, str | int | float) and not isinstance(one, bool)
     }
     return {name: one for name, one in plain.items() if "\0" not in name + one and "=" not in name}
+
+
+def _client(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the app that a server is signed in to as: `oauth` of most apps, `auth` of Cursor."""
+    named, cursors = _table(entry.get("oauth")), _table(entry.get("auth"))
+    id_ = _text(named, CLIENT_KEYS[0]) or _text(cursors, "CLIENT_ID")
+    secret = _text(named, CLIENT_KEYS[1]) or _text(cursors, "CLIENT_SECRET")
+    return (id_, secret) if id_ else ("", "")
 
 
 def _named(entry: Mapping[str, Any]) -> dict[str, str]:

@@ -190,7 +190,8 @@ class Connection:
                 self._forget()
                 raise
         address = (server.url, server.headers, server.is_sse)
-        self._pipe.send(ServerOpened(self._id, *address, launch.grant, launch.signs_in))
+        own = (server.client_id, server.client_secret)
+        self._pipe.send(ServerOpened(self._id, *address, launch.grant, launch.signs_in, *own))
 
     @property
     def pid(self) -> int | None:

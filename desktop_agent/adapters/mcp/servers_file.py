@@ -15,7 +15,7 @@ import msgspec
 
 from desktop_agent.adapters.files.private_file import damaged_name, write_private
 from desktop_agent.adapters.mcp import other_apps
-from desktop_agent.adapters.mcp.formats import entry_of, read_config, without_comments
+from desktop_agent.adapters.mcp.formats import CLIENT_KEYS, entry_of, read_config, without_comments
 from desktop_agent.adapters.mcp.grants import Grants
 from desktop_agent.adapters.mcp.secret_store import SecretStore
 from desktop_agent.core.keys.redaction import is_secret_name
@@ -27,6 +27,8 @@ MCP_FILE = "mcp.json"
 _TOOLS_FILE = "mcp-tools.json"
 _KEY = "mcpServers"
 _KEPT = "keyring:"
+# A name of its own among the secrets of a server.
+_CLIENT_SECRET = "OAUTH_CLIENT_SECRET"
 _VARIABLE = re.compile(r"\$\{([^{}$]{1,200})\}")
 _HEADERS = frozenset({"authorization", "cookie", "x-api-key"})
 
@@ -85,15 +87,19 @@ class McpFile:
             name: self._kept(server.name, name, value, is_header=True)
             for name, value in server.headers.items()
         }
-        kept = msgspec.structs.replace(server, env=env, headers=headers, origin="mine")
+        secret = self._kept(server.name, _CLIENT_SECRET, server.client_secret)
+        kept = msgspec.structs.replace(
+            server, env=env, headers=headers, client_secret=secret, origin="mine"
+        )
 
         def changed(servers: dict[str, Any]) -> None:
             old = servers.pop(replaces, {}) if replaces else servers.get(kept.name, {})
             rest = {key: value for key, value in old.items() if key not in _OURS}
-            servers[kept.name] = {**rest, **entry_of(kept)}
+            servers[kept.name] = {**rest, **_with_oauth(entry_of(kept), old.get("oauth"))}
 
         for before in self._own():
-            if before.name in (replaces, kept.name) and before.url != kept.url:
+            is_other = (before.url, before.client_id) != (kept.url, kept.client_id)
+            if before.name in (replaces, kept.name) and is_other:
                 self._sign_out(before)
         self._change(changed)
         return kept
@@ -103,7 +109,8 @@ class McpFile:
         for server in self._own():
             if server.name == name:
                 self._sign_out(server)
-                for value in (*server.env.values(), *server.headers.values()):
+                secret = server.client_secret
+                for value in (*server.env.values(), *server.headers.values(), secret):
                     for found in _VARIABLE.findall(value):
                         if found.startswith(_KEPT):
                             self._secrets().delete_key(_owner(name, found.removeprefix(_KEPT)))
@@ -141,6 +148,8 @@ class McpFile:
             cwd=filled(server.cwd),
             url=filled(server.url),
             headers={name: filled(value) for name, value in server.headers.items()},
+            client_id=filled(server.client_id),
+            client_secret=filled(server.client_secret),
         )
 
     def known_digests(self, server: str) -> Mapping[str, str]:
@@ -244,8 +253,18 @@ class McpFile:
 _OURS = frozenset({
     "type", "transport", "command", "cmd", "args", "env", "envs", "env_keys", "cwd", "url",
     "httpUrl", "uri", "serverUrl", "headers", "disabled", "enabled", "disabledTools",
-    "outsideSandbox",
+    "outsideSandbox", "oauth", "auth",
 })  # fmt: skip
+
+
+def _with_oauth(entry: dict[str, Any], before: Any) -> dict[str, Any]:
+    """Return it with what another app wrote about signing in beside the client."""
+    if not isinstance(before, dict):
+        return entry
+    others = cast("dict[str, Any]", before).items()
+    oauth = {key: value for key, value in others if key not in CLIENT_KEYS}
+    oauth |= entry.get("oauth", {})
+    return {**entry, "oauth": oauth} if oauth else entry
 
 
 def read_file(path: Path, origin: Any) -> tuple[McpServer, ...]:

@@ -19,7 +19,8 @@ _LENGTH_BYTES = 4
 class ServerOpened(Value, frozen=True):
     """Begin to speak with a server; without `url` over ServerWrote and HostWrote.
 
-    `grant` is what an earlier sign-in gave. `signs_in`: the user wants to sign in now.
+    `grant` is what an earlier sign-in gave. `signs_in`: the user wants to sign in now; as the app
+    `client_id`, if there is one, else as one that is registered for it.
     """
 
     id: int
@@ -28,6 +29,8 @@ class ServerOpened(Value, frozen=True):
     is_sse: bool = False
     grant: McpGrant | None = None
     signs_in: bool = False
+    client_id: str = ""
+    client_secret: str = ""
 
 
 class ServerWrote(Value, frozen=True):

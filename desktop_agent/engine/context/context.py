@@ -34,6 +34,7 @@ from desktop_agent.engine.context.windows import (
     Window,
     Windows,
     probable_window,
+    refused_size,
     refused_window,
 )
 from desktop_agent.engine.tasks.task_list import TaskList
@@ -157,7 +158,7 @@ class AgentContext:
         windows, model, base = self._services.windows, request.model, request.api_base
         said, before = refused_window(fault, self._tokens(request)), windows.learned(model, base)
         windows.learn(model, base, said)
-        self._estimate.refused(request, said)
+        self._estimate.refused(request, said, refused_size(fault))
         self.window = await windows.of(model, base)
         if not await self._compact(request, "refused", ""):
             windows.learn(model, base, before)  # it may be about something else than the history

@@ -119,11 +119,17 @@ class Estimate:
         self.factor = believed / raw
         self._counted = (raw, math.ceil(believed))
 
-    def refused(self, request: ModelRequest, window: int) -> None:
-        """A request was too long for this window: whatever was estimated, it took more."""
-        share = window / self._raw(request)
+    def refused(self, request: ModelRequest, window: int, counted: int | None = None) -> None:
+        """A request was too long for this window: whatever was estimated, it took more.
+
+        What the provider `counted` is believed within the usual bounds.
+        """
+        raw = self._raw(request)
+        share = window / raw
         self._lowest = min(1.0, max(self._lowest, share))
-        self.factor = min(max(self.factor, share), _HIGHEST)
+        if counted is not None and counted > window:
+            share = self.factor = counted / raw
+        self.factor = min(max(self.factor, share, self._lowest), _HIGHEST)
         self._counted = None
 
     def forget_count(self) -> None:

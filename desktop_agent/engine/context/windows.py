@@ -29,6 +29,13 @@ _SAID = (
     re.compile(rf">\s{{0,3}}{_NUMBER}\s{{0,3}}maximum", re.IGNORECASE),
     re.compile(rf"\b(?:maximum|context|n_ctx)[^\d\n]{{0,60}}{_NUMBER}", re.IGNORECASE),
 )
+# And what they counted: "request (5000 tokens) exceeds", "your messages resulted in 9000 tokens",
+# "200251 tokens > 199999 maximum".
+_COUNTED = (
+    re.compile(rf"\brequest \({_NUMBER} tokens\)"),
+    re.compile(rf"\bresulted in {_NUMBER}"),
+    re.compile(rf"\b{_NUMBER} tokens\s{{0,3}}>"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +147,12 @@ def refused_window(fault: Fault, tokens: int) -> int:
                 if _SMALLEST <= window <= 4 * tokens:
                     return window
     return max(_SMALLEST, tokens * 9 // 10)
+
+
+def refused_size(fault: Fault) -> int | None:
+    """Return how many tokens a refusal says that the request took, if it does."""
+    for text in (fault.details[:_READ], fault.message[:_READ]):
+        for pattern in _COUNTED:
+            if said := pattern.search(text):
+                return int(said[1].replace(",", ""))
+    return None

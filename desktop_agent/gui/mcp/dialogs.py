@@ -41,7 +41,8 @@ from desktop_agent.gui.mcp.text import (
     variables_text,
 )
 
-_WIDE, _HIGH, _IMPORT_HIGH = 46, 30, 40
+_CALLBACK = "http://127.0.0.1/callback"
+_WIDE, _HIGH, _HIGH_AT_ADDRESS, _IMPORT_HIGH = 46, 30, 38, 40
 
 
 class ServerSheet(QDialog):
@@ -59,6 +60,7 @@ class ServerSheet(QDialog):
         super().__init__(parent)
         self._theme = theme
         self._before = server
+        self._is_at_address: bool | None = None
         self.setObjectName("serverSheet")
         self.setWindowTitle(self.tr("Change server") if server else self.tr("Add server"))
         layout = QVBoxLayout(self)
@@ -104,7 +106,7 @@ class ServerSheet(QDialog):
             "caption",
             wraps=True,
         )
-        for field in (self._command, self._name_field):
+        for field in (self._command, self._name_field, *self._make_client_fields()):
             field.textChanged.connect(self._look)
         self._variables.textChanged.connect(self._look)
         form = QFormLayout()
@@ -114,7 +116,25 @@ class ServerSheet(QDialog):
         form.addRow(tr("Variables or headers"), self._variables)
         form.addRow("", note)
         form.addRow("", self._outside)
+        form.addRow(tr("Client ID"), self._client_id)
+        form.addRow(tr("Client secret"), self._client_secret)
+        form.addRow("", self._client_note)
+        self._form = form
         return form
+
+    def _make_client_fields(self) -> tuple[QLineEdit, QLineEdit]:
+        """Make the fields of an app of the user's own that signs in, shown for an address."""
+        tr = self.tr
+        self._client_id = named(QLineEdit(self), "serverClientId", tr("Client ID"))
+        self._client_id.setPlaceholderText(tr("only if it registers no apps by itself"))
+        self._client_secret = named(QLineEdit(self), "serverClientSecret", tr("Client secret"))
+        self._client_secret.setEchoMode(QLineEdit.EchoMode.PasswordEchoOnEdit)
+        words = tr(
+            "Of an app that you registered with its provider, to sign in as; its redirect address "
+            "is {address}, at any port. The secret is put into the keyring."
+        )
+        self._client_note = TextLabel(words.format(address=_CALLBACK), "caption", wraps=True)
+        return self._client_id, self._client_secret
 
     def _make_buttons(self, *, is_new: bool) -> QVBoxLayout:
         theme = self._theme
@@ -137,6 +157,8 @@ class ServerSheet(QDialog):
         self._name_field.setText(server.name)
         self._variables.setPlainText(variables_text(server))
         self._outside.setChecked(server.is_outside)
+        self._client_id.setText(server.client_id)
+        self._client_secret.setText(server.client_secret)
 
     def _typed(self) -> McpServer | str:
         return server_from(
@@ -144,6 +166,7 @@ class ServerSheet(QDialog):
             self._command.text(),
             self._variables.toPlainText(),
             is_outside=self._outside.isChecked(),
+            client=(self._client_id.text(), self._client_secret.text()),
             before=self._before,
         )
 
@@ -153,7 +176,14 @@ class ServerSheet(QDialog):
         is_fit = isinstance(typed, McpServer)
         for button in (self._save, self._test):
             button.setEnabled(is_fit)
-        self._outside.setEnabled(not self._command.text().startswith("http"))
+        is_address = self._command.text().strip().startswith(("http://", "https://"))
+        if is_address is not self._is_at_address:
+            self._is_at_address = is_address
+            self._form.setRowVisible(self._outside, not is_address)
+            for field in (self._client_id, self._client_secret, self._client_note):
+                self._form.setRowVisible(field, is_address)
+            fit_dialog(self, self._theme, _WIDE, _HIGH_AT_ADDRESS if is_address else _HIGH)
+        self._client_secret.setEnabled(bool(self._client_id.text().strip()))
         self._name_field.setPlaceholderText(suggested_name(self._command.text().strip()))
         if isinstance(typed, str) and self._command.text().strip():
             self._check.show_missing(typed)

@@ -144,7 +144,13 @@ def variables_text(server: McpServer) -> str:
 
 
 def server_from(
-    name: str, command: str, variables: str, *, is_outside: bool, before: McpServer | None = None
+    name: str,
+    command: str,
+    variables: str,
+    *,
+    is_outside: bool,
+    client: tuple[str, str] = ("", ""),
+    before: McpServer | None = None,
 ) -> McpServer | str:
     """Return what was typed as a server, or a sentence that says what is missing."""
     command = command.strip()
@@ -173,6 +179,8 @@ def server_from(
         tools_off=before.tools_off if before is not None else (),
         is_on=before.is_on if before is not None else True,
         is_outside=is_outside and not is_address,
+        client_id=client[0].strip() if is_address else "",
+        client_secret=client[1].strip() if is_address and client[0].strip() else "",
     )
 
 

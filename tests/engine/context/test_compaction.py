@@ -20,14 +20,16 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.faults import Fault, ModelError
-from desktop_agent.core.messages import TextPart, open_calls
+from desktop_agent.core.ids import AgentId, new_message_id
+from desktop_agent.core.messages import Message, TextPart, open_calls
 from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.parts.origins import ContextSummary, PickedSkill
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, ToolContext, ToolOutput
 from desktop_agent.engine.base.ports import StoreError
-from desktop_agent.engine.context.windows import refused_window
+from desktop_agent.engine.context.estimate import Estimate
+from desktop_agent.engine.context.windows import refused_size, refused_window
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.tasks import task_tools
 from tests.engine.context.window_rig import SUMMARY, LongRig, WindowModel, texts, tokens_of
@@ -390,6 +392,36 @@ def test_the_window_is_learned_from_what_a_provider_says(words: str, window: int
     tokens = int(window * 1.1)
     assert refused_window(Fault("too_large", words), tokens) == window
     assert refused_window(Fault("too_large", "No.", details=words), tokens) == window
+
+
+@pytest.mark.parametrize(
+    ("words", "size"),
+    [
+        ("request (2698 tokens) exceeds the available context size (1024 tokens), try increasing "
+         "it", 2698),
+        ("maximum context length is 8192 tokens. However, your messages resulted in 9,000 tokens.",
+         9000),
+        ("prompt is too long: 200251 tokens > 199999 maximum", 200_251),
+        ("The request is too long.", None),
+    ],
+)  # fmt: skip
+def test_what_a_refusal_counts_is_what_the_next_request_is_estimated_by(
+    words: str, size: int | None
+) -> None:
+    assert refused_size(Fault("too_large", "No.", details=words)) == size
+    message = Message(new_message_id(), "user", (TextPart("word " * 6_000),))
+    request = ModelRequest(AgentId("ag"), "openai/m", "", (message,))
+    plain, told = Estimate(), Estimate()
+    before = plain.tokens(request)
+    plain.refused(request, 4_096)
+    told.refused(request, 4_096, before * 3 // 4)
+    assert plain.tokens(request) == before
+    # Where a server leaves out what it has no use for, such as tools, less has to go.
+    assert told.tokens(request) == pytest.approx(before * 3 // 4, abs=2)
+    told.refused(request, 4_096, 4_097)  # but no server is believed that counts next to nothing
+    assert told.tokens(request) >= before // 2
+    told.refused(request, 4_096, 10**11)
+    assert told.tokens(request) <= before * 4 + 1
 
 
 @pytest.mark.parametrize("words", ["Too long.", "maximum context length is 12", "context 9999999"])

@@ -189,3 +189,20 @@ def test_signing_in_shows_the_address_and_opens_it_by_a_press_alone(window, qtbo
         qtbot.mouseClick(part(window, "signOut"), Qt.MouseButton.LeftButton)
         until(qtbot, part(window, "signIn").isVisible)
         assert "Needs sign-in" in words_in(detail)
+
+
+def test_an_app_of_ones_own_is_entered_for_an_address_and_its_secret_kept_apart(window, qtbot):
+    sheet = add(window, qtbot, name="far")
+    fields = [sheet.findChild(QLineEdit, name) for name in ("serverClientId", "serverClientSecret")]
+    assert not any(field.isVisibleTo(sheet) for field in fields)
+    sheet.findChild(QLineEdit, "serverCommand").setText("http://127.0.0.1:9/mcp")
+    client_id, secret = fields
+    assert client_id.isVisibleTo(sheet)
+    assert not secret.isEnabled()  # a secret of nobody's
+    client_id.setText("my-app")
+    secret.setText("hush-hush-1234")
+    qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: state_of(window, "far") is not None)
+    text = (paths.config_dir() / "mcp.json").read_text()
+    assert '"clientId": "my-app"' in text
+    assert "hush-hush" not in text

@@ -1,6 +1,7 @@
 """A server behind OAuth and its authorization server, both on loopback, in the process of a test.
 
-`trick` is what the authorization server does wrong.
+`trick` is what the authorization server does wrong. With a `client` (its id, its secret) it knows
+that one alone and registers none; `method` is how it takes the secret.
 """
 
 from __future__ import annotations
@@ -25,8 +26,12 @@ _TOOL = {
 class SigningServer:
     """`requests` are the method and path of each request, with the token it brought."""
 
-    def __init__(self, trick: str = "", **more: str) -> None:
+    def __init__(
+        self, trick: str = "", *, client: tuple[str, str] = ("", ""), method: str = "", **more: str
+    ) -> None:
         self.trick = trick
+        self.client = client
+        self.method = method
         self.more = more
         self.requests: list[tuple[str, str, str]] = []
         self.codes: dict[str, dict[str, str]] = {}
@@ -100,7 +105,7 @@ class SigningServer:
         _json(of, {"resource": self.url, "authorization_servers": [authorization]})
 
     def _metadata(self, of: BaseHTTPRequestHandler, _: bytes) -> None:
-        told = {
+        told: dict[str, Any] = {
             "issuer": self.more.get("issuer", self.origin),
             "authorization_endpoint": self.more.get("authorize", f"{self.origin}/authorize"),
             "token_endpoint": self.more.get("token", f"{self.origin}/token"),
@@ -108,11 +113,18 @@ class SigningServer:
             "response_types_supported": ["code"],
             "code_challenge_methods_supported": ["S256"],
         }
+        if self.client[0]:
+            told.pop("registration_endpoint")
+        if self.method:
+            told["token_endpoint_auth_methods_supported"] = [self.method]
         if self.trick == "large":
             told["padding"] = "x" * 10_000_000
         _json(of, told)
 
     def _register(self, of: BaseHTTPRequestHandler, body: bytes) -> None:
+        if self.client[0]:
+            _json(of, {"error": "not_found"}, 404)
+            return
         told = json.loads(body)
         self.redirects.update(told["redirect_uris"])
         _json(of, {**told, "client_id": "the-app", "token_endpoint_auth_method": "none"}, 201)
@@ -120,7 +132,7 @@ class SigningServer:
     def _authorize(self, of: BaseHTTPRequestHandler, _: bytes) -> None:
         given = {name: values[0] for name, values in parse_qs(urlsplit(of.path).query).items()}
         back = given["redirect_uri"]
-        assert back in self.redirects
+        assert back in self.redirects or given["client_id"] == self.client[0]
         if self.trick == "denies":
             told = {"error": "access_denied", "state": given["state"]}
         else:
@@ -131,6 +143,9 @@ class SigningServer:
 
     def _token(self, of: BaseHTTPRequestHandler, body: bytes) -> None:
         given = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+        if not self._proves_itself(of, given):
+            _json(of, {"error": "invalid_client"}, 401)
+            return
         if given["grant_type"] == "refresh_token":
             is_good = given["refresh_token"] in self.refresh_tokens
         else:
@@ -146,6 +161,15 @@ class SigningServer:
         self.refresh_tokens = {refresh}
         told = {"access_token": access, "token_type": "Bearer", "refresh_token": refresh}
         _json(of, {**told, "expires_in": self.expires_in})
+
+    def _proves_itself(self, of: BaseHTTPRequestHandler, given: dict[str, str]) -> bool:
+        """Whether a client that has a secret shows it, in the way that the server wants."""
+        if not self.client[1]:
+            return True
+        if self.method == "client_secret_post":
+            return (given.get("client_id"), given.get("client_secret")) == self.client
+        kind, _, shown = (of.headers.get("Authorization") or "").partition(" ")
+        return kind == "Basic" and base64.b64decode(shown).decode() == ":".join(self.client)
 
     def _mcp(self, of: BaseHTTPRequestHandler, body: bytes) -> None:
         token = (of.headers.get("Authorization") or "").removeprefix("Bearer ")
