@@ -206,8 +206,11 @@ def new_theme(qapp, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def session_theme(qapp, new_theme):
+    from desktop_agent.gui.kit.accessible import tell_all
+
     # As in the app: a window of one test that closes late must not end the loop of another.
     qapp.setQuitOnLastWindowClosed(False)
+    tell_all()
     return new_theme()
 
 

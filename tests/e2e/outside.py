@@ -73,6 +73,7 @@ def describe(node):
         "role": node.getRoleName(),
         "is_focusable": state.contains(pyatspi.STATE_FOCUSABLE),
         "is_focused": state.contains(pyatspi.STATE_FOCUSED),
+        "can_unfold": state.contains(pyatspi.STATE_EXPANDABLE),
         "is_enabled": state.contains(pyatspi.STATE_ENABLED),
         "is_pressable": bool(PRESSES & set(actions(node))),
     }

@@ -192,6 +192,23 @@ def check_names(app: App) -> None:
     assert not nameless
 
 
+def check_menu(app: App) -> None:
+    """A menu that is open is found with what it offers, though it is a window of its own."""
+    assert app.ask("push", "Mode: Ask before changes")
+    item = app.ask("wait", "Look only…")
+    assert item["role"] == "menu item", item
+    app.keys("Escape")
+    assert app.ask("gone", "What the agent may do")
+
+
+def check_transcript(app: App) -> None:
+    """The conversation is read as a document, and what an agent did are buttons that unfold."""
+    nodes = app.ask("look")
+    assert "document frame" in {node["role"] for node in nodes}
+    unfolding = {node["role"] for node in nodes if node["can_unfold"]}
+    assert unfolding == {"push button"}
+
+
 def allow_by_keys(app: App, provider: LoopbackProvider) -> None:
     """Choose the card and press Enter, again while it is deaf: it is for its first moments."""
     give_up = time.monotonic() + SECONDS
@@ -218,6 +235,7 @@ def test_the_main_job_by_keyboard_alone_and_over_the_screen_readers_bus(
         assert app.ask("wait", "Message"), app.ask("look")
         app.to_front()
         check_names(app)
+        check_menu(app)
         app.type(job.REQUEST)
         app.keys("Return")
         assert app.ask("wait", "Approval needed…")
@@ -231,6 +249,7 @@ def test_the_main_job_by_keyboard_alone_and_over_the_screen_readers_bus(
         allow_by_keys(app, provider)
         assert app.ask("reads", "Conversation", job.ANSWER), app.ask("text", "Conversation")
         check_names(app)
+        check_transcript(app)
         app.keys("ctrl+q")
         assert app.process.wait(SECONDS) == 0
         assert app.process.stdout is not None

@@ -57,7 +57,7 @@ def needs_of(skill: Skill) -> Needs:
 
 
 def missing(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
-    """Return sentences for what is missing, with how to get it, by the skill's directory."""
+    """Return sentences for what is missing, by the skill's directory."""
     wanted = {skill.directory: needs_of(skill) for skill in skills if skill.metadata}
     wanted = {directory: needs for directory, needs in wanted.items() if needs != Needs()}
     path = _safe_path()
@@ -72,7 +72,7 @@ def missing(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
         directory: (
             *_package_text(needs, lacking, has_python=bool(python)),
             *(
-                f"The program {name}: install it"
+                f"It needs the program {name}, which this computer does not have."
                 for name in needs.commands
                 if shutil.which(name, path=path) is None
             ),
@@ -84,9 +84,9 @@ def missing(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
 
 def _package_text(needs: Needs, lacking: set[str], *, has_python: bool) -> Iterable[str]:
     if needs.packages and not has_python:
-        return ("Python 3: install it",)
+        return ("Its scripts need Python 3, which this computer does not have.",)
     return [
-        f"Python package {package}: pip install {package}"
+        f"Its scripts need the Python package {package}, which this computer does not have."
         for package, module in needs.packages
         if module in lacking
     ]

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agents.rows import AgentRow, tokens_of
+from desktop_agent.gui.kit.accessible import Unfolds
 from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, row
@@ -34,6 +35,11 @@ def finished(rows: Sequence[AgentRow], marked: str) -> frozenset[AgentId]:
     return frozenset(parents) - staying if count > FOLD_ABOVE else frozenset()
 
 
+class _FoldButton(Unfolds, GhostButton):
+    can_unfold = True
+    is_open = False
+
+
 class FinishedLine(QWidget):
     """Hidden while there is nothing to fold.
 
@@ -45,8 +51,7 @@ class FinishedLine(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.is_open = False
-        self._button = GhostButton(theme, "", "chevron-right", self, name="finishedAgents")
+        self._button = _FoldButton(theme, "", "chevron-right", self, name="finishedAgents")
         self._button.clicked.connect(self._toggle)
         self._used = TextLabel("", "muted", self)
         edge = theme.space("s")
@@ -56,12 +61,13 @@ class FinishedLine(QWidget):
     def show_rows(self, folded: Sequence[AgentRow]) -> None:
         """Speak for these rows, whether they are shown or not."""
         self.setVisible(bool(folded))
-        text = self.tr("%n finished", "", len(folded))
-        self._button.set_text(text)
-        shown = self.tr("shown") if self.is_open else self.tr("hidden")
-        self._button.setAccessibleName(f"{text}, {shown}")
+        self._button.set_text(self.tr("%n finished", "", len(folded)))
         used = short_count(sum(tokens_of(one.info) for one in folded))
         self._used.setText(self.tr("{count} tokens").format(count=used))
+
+    @property
+    def is_open(self) -> bool:
+        return self._button.is_open
 
     def close_up(self) -> None:
         """Fold again, as for another session."""
@@ -72,5 +78,6 @@ class FinishedLine(QWidget):
         self.toggled.emit(self.is_open)
 
     def _set_open(self, *, is_open: bool) -> None:
-        self.is_open = is_open
+        self._button.is_open = is_open
+        self._button.tell_open()
         self._button.set_icon("chevron-down" if is_open else "chevron-right")

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QWidget
 
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.composer.server_offers import ServerPrompt, ServerSource
-from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import FilterDelegate, PickRow
+from desktop_agent.gui.kit.lists.fuzzy import ranked
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.theme import Theme

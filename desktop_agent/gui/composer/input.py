@@ -18,7 +18,7 @@ from desktop_agent.gui.composer.chips import attachment_row, skill_row
 from desktop_agent.gui.composer.drafts import Draft
 from desktop_agent.gui.composer.server_offers import ServerPrompt, ServerSource
 from desktop_agent.gui.composer.text_edit import ComposerText
-from desktop_agent.gui.kit.fuzzy import ranked
+from desktop_agent.gui.kit.lists.fuzzy import ranked
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextLabel, column, single_timer

@@ -22,7 +22,7 @@ from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link
 from desktop_agent.gui.kit.preload import Preload
 from desktop_agent.gui.kit.widgets import single_timer
-from desktop_agent.gui.skills.text import few_names
+from desktop_agent.gui.skills.text import few_names, setup_text
 
 if TYPE_CHECKING:
     from desktop_agent.gui.skills.page import SkillsPage
@@ -169,6 +169,7 @@ class SkillsController(Controller):
         page.detail.trust_requested.connect(self.trust.look)
         page.requests.switched.connect(self._switch)
         page.requests.used.connect(self._use_one)
+        page.requests.setup_requested.connect(self._set_up)
         page.requests.folder_opened.connect(self._open_folder_of)
         page.requests.update_requested.connect(self.library.update)
         page.requests.remove_requested.connect(self.library.ask_remove)
@@ -188,6 +189,12 @@ class SkillsController(Controller):
 
     def _use_one(self, skill: Skill) -> None:
         self.use((skill.name,))
+
+    def _set_up(self, skill: Skill) -> None:
+        """Write what an agent is to be asked for, behind what stands in the message box."""
+        self._full.leave()
+        composer = self._frame.composer
+        composer.set_text("\n\n".join(filter(None, (composer.box.text.strip(), setup_text(skill)))))
 
     def _ask_detail(self, skill: Skill) -> None:
         def show(detail: SkillDetail | None) -> None:

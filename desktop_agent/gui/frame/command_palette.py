@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.frame.shortcuts_dialog import action_name, key_names
-from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList, PickField
+from desktop_agent.gui.kit.lists.fuzzy import ranked
 from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextLabel, named

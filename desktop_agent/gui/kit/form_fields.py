@@ -11,6 +11,7 @@ from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from desktop_agent.core.parts.forms import FieldValue, FormField, is_within, number_of
+from desktop_agent.gui.kit.accessible import NamedChoice
 from desktop_agent.gui.kit.safe_text import breakable, path_text, with_marks
 from desktop_agent.gui.kit.widgets import TextLabel, column, named
 
@@ -125,7 +126,7 @@ class _Line(QLineEdit):
             event.accept()
 
 
-class _Choice(QComboBox):
+class _Choice(NamedChoice):
     """Scrolling the conversation must not choose something else."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -6,10 +6,11 @@ from typing import Literal
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.providers import PROVIDER_CHOICES, guess_provider
+from desktop_agent.gui.kit.accessible import NamedChoice
 from desktop_agent.gui.kit.check_line import CheckLine
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -78,7 +79,7 @@ class KeyForm(QWidget):
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
         self._key.textChanged.connect(self._on_key_changed)
         self._key.returnPressed.connect(self._check)
-        self._provider = named(QComboBox(), "keyProvider", self.tr("Provider of the key"))
+        self._provider = named(NamedChoice(), "keyProvider", self.tr("Provider of the key"))
         self._provider.addItem(self.tr("Provider…"), "")
         for choice in PROVIDER_CHOICES:
             self._provider.addItem(choice.title, choice.name)

@@ -7,9 +7,9 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
-from desktop_agent.gui.kit.fuzzy import ranked
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList, PickField
+from desktop_agent.gui.kit.lists.fuzzy import ranked
 from desktop_agent.gui.kit.popover import Popover
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton, Separator, TextLabel, named, row

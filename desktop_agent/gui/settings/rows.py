@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.gui.kit.accessible import NamedChoice
 from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, Separator, TextLabel, column, row
@@ -27,7 +28,7 @@ _CHOICE_LETTERS = 20
 _NUMBER_LETTERS = 13
 
 
-class ChoiceBox(QComboBox):
+class ChoiceBox(NamedChoice):
     """A list of choices.
 
     Signals:
@@ -199,8 +200,6 @@ class SettingGroup(QFrame):
             words.addWidget(line)
         control.setAccessibleName(title)
         control.setAccessibleDescription(detail)
-        # Where Qt tells assistive technology a box's choice as its name, the label is a relation.
-        name.setBuddy(control)
         self.add_widget(_SettingRow(words, control))
 
     def add_widget(self, widget: QWidget) -> None:

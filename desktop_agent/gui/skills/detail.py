@@ -128,6 +128,9 @@ class SkillDetailPane(QFrame):
         self._verdict = _make_label("", "skillVerdict")
         self._trust = TextButton(theme, self.tr("Review and trust…"), "shield", name="trustSkill")
         self._trust.clicked.connect(self.trust_requested)
+        self._set_up = TextButton(theme, self.tr("Set up in chat"), "download", name="setUpSkill")
+        self._set_up.setToolTip(self.tr("Puts a request into the message box; you send it"))
+        self._set_up.clicked.connect(lambda: self._requests.setup_requested.emit(self._skill))
         self._body = MarkdownText(theme, self.tr("What this skill says"))
         self._body.link_agreed.connect(self.link_agreed)
         self._files_title = TextLabel(self.tr("Files"), "h3")
@@ -143,7 +146,7 @@ class SkillDetailPane(QFrame):
         layout.addWidget(self._name)
         layout.addWidget(self._about)
         layout.addLayout(verdict)
-        layout.addLayout(row(self._trust, None))
+        layout.addLayout(row(self._trust, self._set_up, None))
         layout.addWidget(self._body)
         layout.addWidget(self._files_title)
         layout.addWidget(self._files)
@@ -199,6 +202,7 @@ class SkillDetailPane(QFrame):
         mark = "• " if len(lines) > 1 else ""
         self._verdict.setText("\n".join(mark + with_marks(line) for line in lines))
         self._trust.setVisible(not skill.is_trusted and not skill.problem)
+        self._set_up.setVisible(bool(skill.needs) and skill.is_usable)
 
     def _verdict_of(self, skill: Skill) -> tuple[str, str, tuple[str, ...]]:
         if skill.problem:

@@ -23,7 +23,8 @@ class SkillRequests(QObject):
 
     Signals:
         switched(Skill, is_on, only_here)
-        used(Skill), folder_opened(Skill), update_requested(Skill), remove_requested(Skill)
+        used(Skill), folder_opened(Skill), update_requested(Skill), remove_requested(Skill),
+        setup_requested(Skill)
     """
 
     switched = Signal(object, bool, bool)
@@ -31,6 +32,7 @@ class SkillRequests(QObject):
     folder_opened = Signal(object)
     update_requested = Signal(object)
     remove_requested = Signal(object)
+    setup_requested = Signal(object)
 
 
 class SkillList(KeyboardFocus, QListView):

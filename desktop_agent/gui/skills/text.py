@@ -57,6 +57,16 @@ def state_badge(skill: Skill) -> tuple[str, str]:
     return "", ""
 
 
+def setup_text(skill: Skill) -> str:
+    """Return what an agent is asked for, to have a skill work on this computer."""
+    words = translate(
+        "Skills",
+        "Get this computer ready for the skill {name}. {needs} First say what you would install, "
+        "and from where.",
+    )
+    return words.format(name=skill.name, needs=" ".join(skill.needs))
+
+
 def state_icon(skill: Skill) -> tuple[str, str]:
     """Return the icon of a skill and its colour."""
     if skill.problem:

@@ -35,6 +35,7 @@ from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.bridge.backend import Compose
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.frame.notice_bar import Notice
+from desktop_agent.gui.kit.accessible import tell_all
 from desktop_agent.gui.kit.theme import HAS_STYLE, Theme
 from desktop_agent.gui.startup.gc_timer import GcTimer
 from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
@@ -55,6 +56,7 @@ def make_application() -> QApplication:
     """Return the application object, named for desktops and session files."""
     app = QApplication([*sys.argv[:1], "-style", "fusion"])
     app.setProperty(HAS_STYLE, True)
+    tell_all()
     app.setApplicationName("desktop-agent")
     # No display name: Qt would put it behind the title of every dialog, which is then cut.
     app.setDesktopFileName("desktop-agent")

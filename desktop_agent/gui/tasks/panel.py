@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.tasks import Task, TaskEdit
+from desktop_agent.gui.kit.accessible import OneOf
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
@@ -366,6 +367,10 @@ def _tip(one: TaskRow) -> str:
     return task_tip(one.task) if one.task is not None else ""
 
 
+class _Tab(OneOf, IconButton):
+    pass
+
+
 class SidePanel(QFrame):
     """A header with two tabs: the list and the graph.
 
@@ -444,7 +449,7 @@ class SidePanel(QFrame):
                 ("workflow", self.tr("Dependencies"), "taskGraphTab"),
             )
         ):
-            button = IconButton(theme, icon, name, self, name=object_name)
+            button = _Tab(theme, icon, name, self, name=object_name)
             button.setCheckable(True)
             button.setChecked(number == 0)
             tabs.addButton(button, number)

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.core.models import ModelInfo
+from desktop_agent.gui.kit.accessible import NamedChoice
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import IconLabel, TextLabel, column, row
@@ -67,7 +68,7 @@ def step_column(step: QWidget, title: str, about: str) -> QVBoxLayout:
     return layout
 
 
-class ModelCombo(QComboBox):
+class ModelCombo(NamedChoice):
     """Models to choose from, the best one chosen; those without tools come last and say so."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:

@@ -6,9 +6,10 @@ from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.gui.kit.accessible import NamedChoice
 from desktop_agent.gui.kit.folders import folder_warning, real_folder, short_path
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -81,7 +82,7 @@ class ExtraFolders(QWidget):
     def _row(self, path: str, access: int) -> QWidget:
         line = QWidget(self)
         name = ElidedLabel(short_path(path), Qt.TextElideMode.ElideMiddle, "muted", line)
-        right = QComboBox(line)
+        right = NamedChoice(line)
         right.setObjectName("extraFolderRight")
         right.addItems([self.tr("Read"), self.tr("Read and write")])
         right.setCurrentIndex(access)

@@ -349,8 +349,8 @@ async def test_what_a_skill_needs_and_this_computer_lacks_is_said(
     shelf.skills.watch(shelf.place)
     await shelf.until(lambda event: any(skill.needs for skill in event.skills))
     assert shelf.one("one").needs == (
-        "Python package no-such-pkg: pip install no-such-pkg",
-        "The program no-such-program: install it",
+        "Its scripts need the Python package no-such-pkg, which this computer does not have.",
+        "It needs the program no-such-program, which this computer does not have.",
     )
     assert shelf.one("two").needs == ()
     assert shelf.usable() == ["one", "two"]
@@ -368,7 +368,8 @@ async def test_the_python_of_a_project_is_not_run_to_see_what_it_lacks(
     put_skill(shelf.mine, "one", head=f"name: one\ndescription: x\nmetadata:\n  {needs}")
     shelf.skills.watch(shelf.place)
     await shelf.until(lambda event: any(skill.needs for skill in event.skills))
-    assert shelf.one("one").needs == ("The program no-such-program: install it",)
+    (said,) = shelf.one("one").needs
+    assert "no-such-program" in said
     assert not mark.exists()
 
 
@@ -379,7 +380,8 @@ async def test_without_python_a_skill_that_needs_it_says_so(
     put_skill(shelf.mine, "one", head="name: one\ndescription: x\nmetadata:\n  python-packages: x")
     shelf.skills.watch(shelf.place)
     await shelf.until(lambda event: any(skill.needs for skill in event.skills))
-    assert shelf.one("one").needs == ("Python 3: install it",)
+    (said,) = shelf.one("one").needs
+    assert "Python 3" in said
 
 
 def test_the_skills_that_come_with_the_app_keep_the_standard(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import argparse
 import gc
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QTextBrowser, QWidget
 from shiboken6 import isValid
 
@@ -18,10 +18,12 @@ from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import AnswerItem
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 from tests import gallery
+from tests.helpers import spoken
 from tests.helpers.wrappers import misplaced
 
 WAIT = 60_000
 ROUNDS = 20
+ENOUGH = 40
 ANSWER = "All is well, {place}."
 
 
@@ -95,20 +97,51 @@ def test_f6_comes_to_the_list_of_a_part_and_not_to_a_button_before_it(qtbot, the
     assert first_focusable(part) is low
 
 
+def hidden_part(focused):
+    """Say what of the control with the focus can't be used or seen, if anything."""
+    if focused is None:
+        return ["nothing has the focus"]
+    said = f"{type(focused).__name__} {focused.objectName()}"
+    if not focused.isVisible() or not focused.isEnabled():
+        return [f"{said} is hidden or switched off"]
+    seen, part = focused.rect(), focused
+    while not part.isWindow():
+        seen.translate(part.pos())
+        part = part.parentWidget()
+        seen &= part.rect()
+    # Of what is larger than its part of the window, a beginning is enough.
+    wanted = focused.size().boundedTo(QSize(ENOUGH, ENOUGH))
+    if seen.width() < wanted.width() or seen.height() < wanted.height():
+        return [f"{said}: only {seen.width()} x {seen.height()} can be seen"]
+    return []
+
+
 class _Walked(gallery.Gallery):
     """Takes no pictures: goes round by F6 in each state, and tries the window out."""
 
     qtbot = None
     states = 0
 
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.clipped, self.unsaid = set(), set()
+
     async def take(self, name, widget=None):
         await gallery.pause(0.01)
+        while QApplication.activeWindow() is None:
+            self.window.activateWindow()  # as a desktop does when a dialog has gone
+            await gallery.pause(0.01)
         self.states += 1
         window = self.window
         before = self._focus()
+        visited = []
         for _ in range(ROUNDS):
             press(self.qtbot, window, Qt.Key.Key_F6)
+            visited.append(self._focus())
+            self.clipped |= {f"{name}: {why}" for why in hidden_part(visited[-1])}
         assert misplaced() == [], name
+        assert visited[0] in visited[1:], name
+        self.unsaid |= {f"{name}: {one}" for one in spoken.faults()}
         self._hear_answer(name)
         if before is not None and isValid(before):
             before.setFocus()
@@ -139,7 +172,7 @@ class _Walked(gallery.Gallery):
 
 
 @pytest.mark.parametrize("part", list(gallery.PARTS))
-def test_every_state_of_the_window_survives_twenty_times_f6(
+def test_in_every_state_f6_goes_round_in_sight_and_all_is_said_as_what_it_is(
     qapp, qtbot, run_on_window, monkeypatch, tmp_path, part
 ):
     monkeypatch.setattr(_Walked, "qtbot", qtbot)
@@ -152,9 +185,12 @@ def test_every_state_of_the_window_survives_twenty_times_f6(
         finally:
             walked.window.quit_now()
             walked.window.deleteLater()
-        return walked.states
+        return walked
 
-    assert run_on_window(play()) > 1
+    walked = run_on_window(play())
+    assert walked.states > 1
+    assert not walked.clipped
+    assert not walked.unsaid
 
 
 def test_a_text_that_leaves_the_transcript_takes_no_document_along(qtbot, theme):

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.gui.kit.fuzzy import match_score, ranked
+from desktop_agent.gui.kit.lists.fuzzy import match_score, ranked
 from desktop_agent.gui.language_models.picker import ModelPicker
 from desktop_agent.gui.language_models.text import best_model, model_hints, short_count
 from tests.helpers.windows import words_in

@@ -32,7 +32,11 @@ SKILLS = (
     skill("invoice", source="https://example.com/skills", commit="4f1c2a9e8d7"),
     skill("minutes", is_enabled=False),
     skill("broken", description="-", problem="The description is missing."),
-    skill("pdf", "bundled", needs=("Python package pypdf: pip install pypdf",)),
+    skill(
+        "pdf",
+        "bundled",
+        needs=("Its scripts need pypdf, which this computer lacks.",),
+    ),
     skill("design", "other_app", warnings=("The name is longer than 64 characters.",)),
     skill("pdf", "other_app", where="other", shadowed_by="/home/ada/skills/pdf"),
 )

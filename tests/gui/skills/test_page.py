@@ -13,12 +13,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.events import SkillsChanged
 from desktop_agent.core.skills import SkillFile
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE
 from desktop_agent.gui.skills.file_list import read_shown
 from desktop_agent.gui.skills.page import SkillsPage
 from desktop_agent.gui.skills.sidebar_section import SkillsSection
-from tests.gui.skills.samples import SKILLS, detail, many, skill, untrusted
+from tests import gallery_story as story
+from tests.gui.skills.samples import SKILLS, detail, many, skill, trust, untrusted
+from tests.helpers.windows import bridge_of
+from tests.helpers.windows import part as shown_part
 
 REVIEW, INVOICE, MINUTES, BROKEN = SKILLS[:4]
 
@@ -169,6 +173,29 @@ def test_detail_says_what_it_needs_where_it_is_from_and_how_often_it_was_used(pa
     qtbot.waitUntil(lambda: "It asks for: Read" in words(page))
     for part in ("Install pypdf.", "Licence: MIT", "@ 4f1c2a9", "4 times"):
         assert part in words(page)
+
+
+def test_a_skill_that_lacks_something_asks_for_it_in_the_message_box(stage, qtbot):
+    """Nobody has to know what to type into a terminal; what was typed before stays."""
+
+    async def step(shown, window):
+        shown.show(story.empty())
+        lacking = next(one for one in SKILLS if one.needs)
+        known = SkillsChanged(window.skills.root, SKILLS, trust())
+        bridge_of(window).received.emit((known,))
+        shown_part(window, "composerText").insertPlainText("Merge them.")
+        window.skills.open()
+        page = shown_part(window, "skillsPage")
+        page.choose(INVOICE.directory)
+        assert not shown_part(page, "setUpSkill").isVisible()
+        page.choose(lacking.directory)
+        qtbot.mouseClick(shown_part(page, "setUpSkill"), Qt.MouseButton.LeftButton)
+        asked = shown_part(window, "composerText").toPlainText()
+        assert asked.startswith("Merge them.")
+        assert lacking.needs[0] in asked
+        assert not page.isVisible()
+
+    stage(step)
 
 
 def test_an_untrusted_skill_is_marked_and_offers_the_look_first(page, qtbot):

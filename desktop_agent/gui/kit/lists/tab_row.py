@@ -8,10 +8,15 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QPushButton, QWidget
 
+from desktop_agent.gui.kit.accessible import OneOf
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 
 _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+
+
+class _Tab(OneOf, QPushButton):
+    pass
 
 
 class TabRow(QWidget):
@@ -39,7 +44,7 @@ class TabRow(QWidget):
         self.buttons: dict[str, QPushButton] = {}
         layout = FlowLayout(self, theme.space("xs"))
         for key, words in tabs:
-            button = QPushButton(words, self)
+            button = _Tab(words, self)
             button.setObjectName(f"{prefix}_{key}")
             button.setProperty("kind", "tab")
             button.setCheckable(True)

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.gui.kit.accessible import ReadAsDocument, Unfolds
 from desktop_agent.gui.kit.background import Background
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme, mono_font
@@ -46,7 +47,7 @@ class Clocks:
     steady: Callable[[], float] = field(default=time.monotonic)
 
 
-class CardHost(QWidget):
+class CardHost(ReadAsDocument, QWidget):
     """What the cards stand in. Its signals are what the user asks for on any of them."""
 
     decided = Signal(str, object)  # request, decision
@@ -247,10 +248,10 @@ class AnswerLine(QLineEdit):
             event.accept()
 
 
-class CardHeader(EnterPresses, QAbstractButton):
+class CardHeader(Unfolds, EnterPresses, QAbstractButton):
     """One line: icon, verb, target, what came of it, a state, and a chevron if it unfolds.
 
-    A button, not a box to tick: whether it is open is its own, and is said as its description.
+    A button, not a box to tick: whether it is open is a state of its own.
 
     Signals:
         unfolded(bool): it was opened or closed
@@ -269,8 +270,8 @@ class CardHeader(EnterPresses, QAbstractButton):
         self.meta_token = "subtle"
         self.counts: tuple[int, int] | None = None
         self.state = ""
-        self._can_unfold = True
-        self._is_open = False
+        self.can_unfold = True
+        self.is_open = False
         # Room at the end, before the state, for a button that stands over it.
         self.reserved = 0
         # A sentence, not a path or a command.
@@ -278,39 +279,21 @@ class CardHeader(EnterPresses, QAbstractButton):
         # The chevron stands at the leading end, in place of an icon.
         self.is_leading = False
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self._describe()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(line_height(theme) if flat else header_height(theme))
 
-    @property
-    def can_unfold(self) -> bool:
-        return self._can_unfold
-
-    @can_unfold.setter
-    def can_unfold(self, can_unfold: bool) -> None:
-        self._can_unfold = can_unfold
-        self._describe()
-
-    @property
-    def is_open(self) -> bool:
-        return self._is_open
-
     def set_open(self, is_open: bool) -> None:
-        if is_open != self._is_open:
-            self._is_open = is_open
-            self._describe()
+        if is_open != self.is_open:
+            self.is_open = is_open
+            self.tell_open()
             self.update()
             self.unfolded.emit(is_open)
 
     def nextCheckState(self) -> None:
         """Open or close: Qt calls this for each click, also of a button that holds no tick."""
-        if self._can_unfold:
-            self.set_open(not self._is_open)
-
-    def _describe(self) -> None:
-        state = self.tr("Expanded") if self._is_open else self.tr("Collapsed")
-        self.setAccessibleDescription(state if self._can_unfold else "")
+        if self.can_unfold:
+            self.set_open(not self.is_open)
 
     def sizeHint(self) -> QSize:
         return QSize(200, self.height())
@@ -345,7 +328,7 @@ class CardHeader(EnterPresses, QAbstractButton):
         at += size + self._theme.space("s")
         weight = "regular" if self.is_leading else "medium"
         font = self._theme.font("ui", weight if self._flat else "semibold")
-        token = "muted" if self._flat and not (self.is_leading and self._is_open) else "fg"
+        token = "muted" if self._flat and not (self.is_leading and self.is_open) else "fg"
         return at + self._text(painter, self.verb, font, token, at, self.width() - at)
 
     def _paint_end(self, painter: QPainter) -> int:
@@ -365,7 +348,7 @@ class CardHeader(EnterPresses, QAbstractButton):
 
     @property
     def _chevron(self) -> str:
-        if self._is_open:
+        if self.is_open:
             return "chevron-down"
         is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         return "chevron-left" if is_mirrored else "chevron-right"

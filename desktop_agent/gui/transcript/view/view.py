@@ -68,6 +68,7 @@ class TranscriptView(CardHost):
         self._waiting = 0
         self._laid_out = QRect()
         self.setObjectName("transcriptView")
+        self.setAccessibleName(self.tr("Transcript"))
         self.browser = TranscriptBrowser(theme, self)
         self.cards = CardLayer(self, self.browser, self.column)
         text_of = partial(row_text, name_of=self.name_of)
