@@ -4,7 +4,8 @@ python -m tests.helpers.monkey [--seed N] [--steps N]
 
 The same seed gives the same choices; what they meet depends on how far the work is by then. Each
 thousand steps, and at the end, it looks whether all still holds (`monkey_checks.py`). The error
-stream has the trail when MONKEY_TRAIL is set, and where all threads stand when nothing moves.
+stream has the trail when MONKEY_TRAIL is set, and where all threads stand when nothing moves. An
+interrupt (Ctrl+C) ends the play, and what holds at the end is looked at all the same.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import gc
 import logging
 import os
 import random
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -120,6 +122,7 @@ class Monkey(QObject):
         self._window, self._theme, self._folder = window, theme, folder
         self._random = random.Random(seed)
         self._left = 0
+        self.is_over = False
         self.trail: list[str] = []
         # What was open over the window, and which page lay in it, how many steps long.
         self.reached: Counter[str] = Counter()
@@ -149,8 +152,13 @@ class Monkey(QObject):
         """Open nothing outside of the window."""
 
     def start(self, steps: int) -> None:
-        self._left = steps
+        self._left = 0 if self.is_over else steps
         QTimer.singleShot(0, self, self._step)
+
+    def end(self) -> None:
+        """Take no step any more."""
+        self.is_over = True
+        self._left = 0
 
     def _step(self) -> None:
         if self._left <= 0:
@@ -400,7 +408,10 @@ def _play(given: argparse.Namespace) -> int:
         (stage.folder / "notes.txt").write_text("milk\n")
         await stage.until(lambda: bool(stage.agents))
         monkey = Monkey(stage.window, stage.theme, stage.folder, given.seed)
+        signal.signal(signal.SIGINT, lambda *_: monkey.end())
         for _ in range(0, given.steps, _CHECK_EACH):
+            if monkey.is_over:
+                break
             over = asyncio.Event()
             monkey.done.connect(over.set)
             monkey.start(min(_CHECK_EACH, given.steps))

@@ -173,8 +173,9 @@ class AgentCard(QFrame):
         self._buttons["undo"].setVisible(self._buttons["undo"].isEnabled())
         self._buttons["step"].setVisible(agent.state == "paused")
         self._buttons["pause"].set_icon("play" if agent.is_holding else "pause")
-        # What was typed for it stays in sight.
-        self.input.setVisible(bool(self.input.field.text()) or not is_ended)
+        # What was typed for it stays in sight, and the field under the caret.
+        is_used = bool(self.input.field.text()) or self.input.field.hasFocus()
+        self.input.setVisible(is_used or not is_ended)
 
     def _on_sent(self, mode: str, text: str) -> None:
         self.sent.emit(self.agent_id, mode, text)

@@ -132,7 +132,8 @@ class SteerInput(QWidget):
         hint = hint.format(name=self._name)
         self.field.setPlaceholderText(self._reason or hint)
         self.field.setAccessibleName(hint.removesuffix("…"))
-        self.field.setEnabled(not self._reason)
+        # Not disabled: whoever is writing would go on writing at the next button, and press it.
+        self.field.setReadOnly(bool(self._reason))
         self.quick.setEnabled(not self._reason)
         self.quick.setVisible(self._mode == "steer")
         self.button.set_text(button)

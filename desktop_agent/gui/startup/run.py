@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import logging
@@ -64,6 +65,8 @@ def make_application() -> QApplication:
     # What comes before the log begins goes nowhere: a window prints nothing.
     logging.getLogger().addHandler(logging.NullHandler())
     qInstallMessageHandler(_log_qt)
+    # What Qt says after Python has ended would be told to a Python that is not there: a crash.
+    atexit.register(qInstallMessageHandler, None)
     return app
 
 

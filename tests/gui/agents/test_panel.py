@@ -409,7 +409,7 @@ def test_what_can_not_be_done_is_shown_with_its_reason(panel, qtbot) -> None:
         assert "It has ended" in action(command).toolTip()
     assert action("answer").toolTip() == "Answer: It has asked nothing"
     assert action("open").isEnabled()
-    assert not panel.strip.input.field.isEnabled()
+    assert panel.strip.input.field.isReadOnly()
     assert panel.strip.input.button.toolTip() == "It has ended"
     where = panel.tree.view.button_box(panel.tree.model.index_of(ONE), "stop").center()
     with qtbot.assertNotEmitted(panel.stopped):
@@ -696,6 +696,26 @@ def test_an_ended_agent_shows_no_button_that_is_dead(panel, qtbot) -> None:
     with qtbot.waitSignal(panel.stopped):
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
     assert panel.strip.input.isVisible()
+
+
+@pytest.mark.parametrize("typed", ["", "look at se"])
+def test_who_writes_as_the_agent_ends_presses_no_button_with_the_next_key(
+    panel, qtbot, typed
+) -> None:
+    follow(panel, opened(agent(ONE, "a")))
+    panel.activateWindow()
+    panel.select(ONE)
+    field = panel.strip.input.field
+    field.setFocus()
+    qtbot.waitFocus(field)
+    qtbot.keyClicks(field, typed)
+    show(panel, agent(ONE, "a", "completed", result="done"))
+    qtbot.waitUntil(field.isReadOnly)
+    assert field.hasFocus()
+    with qtbot.assertNotEmitted(panel.steered):
+        qtbot.keyClicks(field, "eds")
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert field.text() == typed
 
 
 def test_a_cut_line_ends_with_a_whole_word() -> None:
