@@ -67,6 +67,7 @@ _LONGEST = (
     "test_headless",
     "test_window",
     "test_kill",
+    "test_undo_kill",
     "test_self_check",
     "test_demo_story",
     "test_refused_writes",
@@ -79,7 +80,24 @@ _LONGEST = (
     "test_faults",
     "test_headless_dialects",
     "test_tree_properties",
+    "test_sandboxed",
+    "test_shell",
+    "test_clients",
+    "test_focus_regions",
+    "test_window_agents",
+    "test_histories",
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Be the one that starts, when it is first needed, what all workers share."""
+    if not hasattr(config, "workerinput"):
+        FORKS.open()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what the tests have started once for all of them."""
+    FORKS.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -257,13 +275,6 @@ def collect_after_the_last(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if request.path in _WITH_WINDOWS:
         gc.collect()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def end_forks() -> Iterator[None]:
-    """End what the tests have started once for all of them."""
-    yield
-    FORKS.close()
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 import pytest
 
 from tests.e2e import job
-from tests.gui.conftest import open_window, window_loop
+from tests.gui.conftest import open_window, probe_once, window_loop
 from tests.helpers.providers import LoopbackProvider
 
-__all__ = ["open_window", "window_loop"]
+__all__ = ["open_window", "probe_once", "window_loop"]
 
 
 @pytest.fixture

@@ -3,8 +3,10 @@
 What runs is the program as it is, with the arguments, environment, folder and files of its own.
 The starts that people have, with an interpreter of their own, have tests which use those.
 
-`python -m tests.helpers.forked hosts LISTENING` makes model hosts, `… runs LISTENING HOSTS` runs of
-`desktop-agent`; HOSTS is where the first of them listens.
+`python -m tests.helpers.forked hosts LISTENING` makes hosts of models and of MCP, and MCP servers;
+`… runs LISTENING HOSTS` makes runs of `desktop-agent`, where HOSTS is where the first of them
+listens, and `… documents LISTENING` runs the scripts of skills. There is one of each for all
+workers of a run of tests.
 """
 
 from __future__ import annotations
@@ -13,16 +15,19 @@ import asyncio
 import contextlib
 import gc
 import os
+import select
 import selectors
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+import warnings
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import msgspec
@@ -32,7 +37,9 @@ from desktop_agent.adapters.child_process import _spawn
 
 CAN_FORK = sys.platform == "linux"
 _SPAWN = "desktop_agent.adapters.child_process._spawn"
-_MODEL_HOST = "desktop_agent.model_host"
+_HOSTS = ("desktop_agent.model_host", "desktop_agent.mcp_host", "desktop_agent.file_history")
+SCRIPT = "script"
+_LISTENING = "DESKTOP_AGENT_TESTS_FORK_"
 _LARGEST = 1 << 18
 _MOST_FILES = 3
 _MODULES = {
@@ -41,7 +48,10 @@ _MODULES = {
         "desktop_agent.model_host.demo.model",
         "desktop_agent.model_host.litellm_client.model",
         "desktop_agent.model_host.litellm_client.queries",
+        "desktop_agent.mcp_host.__main__",
+        "desktop_agent.file_history.__main__",
         "litellm.main",
+        "mcp.server.mcpserver",
     ),
     "runs": (
         "desktop_agent.__main__",
@@ -51,12 +61,23 @@ _MODULES = {
         "asyncio",
         "keyring",
     ),
+    "documents": (
+        "argparse",
+        "docx",
+        "json",
+        "markdown_it",
+        "openpyxl",
+        "openpyxl.chart",
+        "pypdf",
+        "pypdf.generic",
+    ),
 }
 
 
 class Start(msgspec.Struct):
-    """What a process is started with, beside its files."""
+    """What a process is started with, beside its files: a module's entry, or a script."""
 
+    what: str
     arguments: list[str]
     environment: dict[str, str]
     folder: str
@@ -104,24 +125,71 @@ class Forked:
                 os.kill(self.pid, 9)
 
 
+class ForkServer:
+    """A process that forks, started when somebody first connects; it ends with this object."""
+
+    def __init__(self, kind: str, *rest: str) -> None:
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listening.bind("")  # the system finds a name, which is no file's
+        self._listening.listen(64)
+        self.address: bytes = self._listening.getsockname()
+        self._end, theirs = socket.socketpair()
+        self._thread = threading.Thread(target=self._run, args=(theirs, kind, *rest), daemon=True)
+        self._thread.start()
+
+    def _run(self, end: socket.socket, kind: str, *rest: str) -> None:
+        with end, self._listening:
+            if end in select.select([self._listening, end], [], [])[0]:
+                return
+            fd = self._listening.fileno()
+            command = [sys.executable, "-m", "tests.helpers.forked", kind, str(fd), *rest]
+            root = Path(__file__).parents[2]
+            with subprocess.Popen(
+                command, stdin=end, cwd=root, pass_fds=(fd,), start_new_session=True
+            ):
+                pass  # until it ends
+
+    def close(self) -> None:
+        """End it; what it has forked ends as it does when its own app has gone."""
+        self._end.close()
+        self._thread.join()
+
+
 class Forks:
-    """The two processes that fork, started when they are first needed; with which others start."""
+    """The processes that fork, with which others start; the workers of a run share them."""
 
     def __init__(self) -> None:
-        self._starting = threading.Lock()
-        self._servers: dict[str, tuple[bytes, subprocess.Popen[bytes]]] = {}
+        self._servers: list[ForkServer] = []
+
+    def open(self) -> None:
+        """Let this process, and those it starts, find them."""
+        if CAN_FORK:
+            hosts = ForkServer("hosts")
+            runs = ForkServer("runs", hosts.address.hex())
+            servers = {"hosts": hosts, "runs": runs, "documents": ForkServer("documents")}
+            self._servers += servers.values()
+            for kind, server in servers.items():
+                os.environ[_LISTENING + kind] = server.address.hex()
+
+    def close(self) -> None:
+        """End them."""
+        for server in self._servers:
+            server.close()
+        self._servers.clear()
 
     @contextlib.contextmanager
     def hosts(self) -> Generator[None]:
-        """Let apps in this process start their model hosts by fork, where a system has that."""
+        """Let apps in this process start their hosts by fork, where a system has that."""
         with pytest.MonkeyPatch.context() as patch:
             if CAN_FORK:
-                patch.setattr(_SPAWN, partial(_start_by, lambda: self._listening("hosts")))
+                patch.setattr(_SPAWN, partial(_start_by, _listening("hosts")))
             yield
 
     def hosts_address(self) -> str:
         """Return what `fork_hosts_at` takes in another process; empty where nothing forks."""
-        return self._listening("hosts").hex() if CAN_FORK else ""
+        if CAN_FORK and not self._servers and _LISTENING + "hosts" not in os.environ:
+            self.open()
+        return _listening("hosts").hex() if CAN_FORK else ""
 
     def run(self, arguments: Sequence[str], **own: str) -> subprocess.CompletedProcess[str]:
         """Run `desktop-agent` to its end, in the environment of now and these variables."""
@@ -131,59 +199,67 @@ class Forks:
             return subprocess.run(
                 command, capture_output=True, text=True, check=False, env=environment
             )
-        address = self._listening("runs", self.hosts_address())
-        start = Start(list(arguments), environment, str(Path.cwd()))
-        out, err = os.pipe(), os.pipe()
-        with Path(os.devnull).open("rb") as nothing:
-            process = Forked(address, start, [nothing.fileno(), out[1], err[1]])
-        for end in (out[1], err[1]):
-            os.close(end)
-        with ThreadPoolExecutor(2) as pool:
-            said = [text.decode() for text in pool.map(_read, (out[0], err[0]))]
-        return subprocess.CompletedProcess(list(arguments), process.wait(), *said)
+        start = Start("desktop_agent", list(arguments), environment, str(Path.cwd()))
+        return _to_its_end("runs", start)
 
-    def close(self) -> None:
-        """End both; what they have forked ends as it does when its own app has gone."""
-        for _, server in self._servers.values():
-            server.communicate()
-        self._servers.clear()
-
-    def _listening(self, kind: str, *rest: str) -> bytes:
-        with self._starting:
-            return self._servers[kind][0] if kind in self._servers else self._start(kind, *rest)
-
-    def _start(self, kind: str, *rest: str) -> bytes:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
-            listening.bind("")  # the system finds a name, which is no file's
-            listening.listen(64)
-            fd = listening.fileno()
-            command = [sys.executable, "-m", "tests.helpers.forked", kind, str(fd), *rest]
-            server = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                cwd=Path(__file__).parents[2],
-                pass_fds=(fd,),
-                start_new_session=True,
+    def script(
+        self, script: Path, *words: str, folder: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the script of a skill to its end, with warnings as errors."""
+        if not CAN_FORK:
+            return subprocess.run(
+                [sys.executable, "-W", "error", str(script), *words],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                check=False,
             )
-            self._servers[kind] = (listening.getsockname(), server)
-            return self._servers[kind][0]
+        arguments = [str(script), *words]
+        start = Start(SCRIPT, arguments, dict(os.environ), str(folder or Path.cwd()))
+        return _to_its_end("documents", start)
 
 
 FORKS = Forks()
 
 
 def fork_hosts_at(address: str) -> None:
-    """Start model hosts by fork in this process, from now on."""
+    """Start hosts by fork in this process, from now on."""
     module, _, name = _SPAWN.rpartition(".")
-    setattr(import_module(module), name, partial(_start_by, lambda: bytes.fromhex(address)))
+    setattr(import_module(module), name, partial(_start_by, bytes.fromhex(address)))
+
+
+def script_by_fork(script: Path, *words: str) -> tuple[str, ...]:
+    """Return what starts a script that uses the SDK of MCP, for whoever starts it as a command."""
+    if not CAN_FORK:
+        return (sys.executable, str(script), *words)
+    stand_in = Path(__file__).with_name("run_by_fork.py")
+    return (sys.executable, "-S", str(stand_in), _listening("hosts").hex(), str(script), *words)
+
+
+def _to_its_end(kind: str, start: Start) -> subprocess.CompletedProcess[str]:
+    out, err = os.pipe(), os.pipe()
+    with Path(os.devnull).open("rb") as nothing:
+        process = Forked(_listening(kind), start, [nothing.fileno(), out[1], err[1]])
+    for end in (out[1], err[1]):
+        os.close(end)
+    with ThreadPoolExecutor(2) as pool:
+        said = [text.decode() for text in pool.map(_read, (out[0], err[0]))]
+    return subprocess.CompletedProcess(start.arguments, process.wait(), *said)
+
+
+def _listening(kind: str) -> bytes:
+    return bytes.fromhex(os.environ[_LISTENING + kind])
 
 
 def _start_by(
-    hosts: Callable[[], bytes], command: Sequence[str], fd: int, environment: Mapping[str, str]
+    address: bytes, command: Sequence[str], fd: int, environment: Mapping[str, str]
 ) -> Forked | subprocess.Popen[Any]:
-    """Fork a model host; start what is something else as the app does."""
-    if _MODEL_HOST in command:
-        return Forked(hosts(), Start([], dict(environment), os.sep), [fd])
+    """Fork a host; start what is something else as the app does."""
+    for module in _HOSTS:
+        if module in command:
+            words = list(command[command.index(str(fd)) + 1 :])
+            return Forked(address, Start(module, words, dict(environment), os.sep), [fd])
     return _spawn(command, fd, environment)
 
 
@@ -195,42 +271,70 @@ def _read(end: int) -> bytes:
 # -- the processes that fork --------------------------------------------------------------------
 
 
-def _serve(listening: socket.socket) -> tuple[Start, list[int]]:
-    """Fork for each that asks. Returns in the new processes, with the files they were given."""
-    selector = selectors.DefaultSelector()
-    selector.register(sys.stdin, selectors.EVENT_READ)
-    selector.register(listening, selectors.EVENT_READ)
-    channels: dict[int, tuple[int, socket.socket]] = {}
-    while True:
-        for key, _ in selector.select():
-            if key.fileobj is listening:
-                channel, _ = listening.accept()
-                asked, files, *_ = socket.recv_fds(channel, _LARGEST, _MOST_FILES)
-                pid = os.fork()
-                if pid == 0:
-                    for ours in (selector, listening, channel):
-                        ours.close()
-                    for _, other in channels.values():
-                        other.close()
-                    for descriptor in channels:
-                        os.close(descriptor)
-                    return msgspec.json.decode(asked, type=Start), files
-                for file in files:
-                    os.close(file)
-                channel.send(str(pid).encode())
-                descriptor = os.pidfd_open(pid)
-                channels[descriptor] = (pid, channel)
-                selector.register(descriptor, selectors.EVENT_READ)
-            elif key.fileobj is sys.stdin:
-                os._exit(0)  # the tests are over
-            else:
-                selector.unregister(key.fd)
-                pid, channel = channels.pop(key.fd)
-                os.close(key.fd)
-                _, status = os.waitpid(pid, 0)
-                with contextlib.suppress(OSError):
-                    channel.send(str(os.waitstatus_to_exitcode(status)).encode())
-                channel.close()
+class _Serving:
+    """Forks for each that asks; tells it the id of its process and, later, the exit code."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self._ended: dict[int, tuple[int, socket.socket]] = {}
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(sys.stdin, selectors.EVENT_READ, self._stop)
+        self._selector.register(listening, selectors.EVENT_READ, self._fork)
+
+    def run(self) -> tuple[Start, list[int]]:
+        """Return in the new processes, with the files they were given."""
+        while True:
+            for key, _ in self._selector.select():
+                if (made := key.data()) is not None:
+                    return made
+
+    def _stop(self) -> None:
+        os._exit(0)  # the tests are over
+
+    def _fork(self) -> tuple[Start, list[int]] | None:
+        channel, _ = self._listening.accept()
+        asked, files, *_ = socket.recv_fds(channel, _LARGEST, _MOST_FILES)
+        start = msgspec.json.decode(asked, type=Start)
+        pid = os.fork()
+        if pid == 0:
+            self._let_go(channel)
+            return start, files
+        for file in files:
+            os.close(file)
+        channel.send(str(pid).encode())
+        descriptor = os.pidfd_open(pid)
+        self._ended[descriptor] = (pid, channel)
+        self._selector.register(descriptor, selectors.EVENT_READ, partial(self._end, descriptor))
+        if start.what == SCRIPT:
+            self._selector.register(
+                channel, selectors.EVENT_READ, partial(self._kill, pid, channel)
+            )
+        return None
+
+    def _let_go(self, channel: socket.socket) -> None:
+        self._selector.close()
+        self._listening.close()
+        for one in (channel, *(other for _, other in self._ended.values())):
+            one.close()
+        for descriptor in self._ended:
+            os.close(descriptor)
+
+    def _kill(self, pid: int, channel: socket.socket) -> None:
+        """End what runs in the place of a program that was killed."""
+        if (pid, channel) in self._ended.values():
+            self._selector.unregister(channel)
+            os.kill(pid, 9)
+
+    def _end(self, descriptor: int) -> None:
+        pid, channel = self._ended.pop(descriptor)
+        self._selector.unregister(descriptor)
+        os.close(descriptor)
+        if channel in self._selector.get_map():
+            self._selector.unregister(channel)
+        _, status = os.waitpid(pid, 0)
+        with contextlib.suppress(OSError):
+            channel.send(str(os.waitstatus_to_exitcode(status)).encode())
+        channel.close()
 
 
 def _become(start: Start, files: Sequence[int]) -> None:
@@ -248,7 +352,7 @@ def _host(start: Start, files: Sequence[int]) -> int:
     nothing = os.open(os.devnull, os.O_RDWR)
     _become(start, [os.dup(nothing), os.dup(nothing), nothing])
     os.setsid()
-    return import_module("desktop_agent.model_host.__main__").serve(pipe)
+    return import_module(f"{start.what}.__main__").serve(pipe, *map(Path, start.arguments))
 
 
 def _run(start: Start, files: Sequence[int]) -> int:
@@ -257,6 +361,20 @@ def _run(start: Start, files: Sequence[int]) -> int:
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace")
     sys.argv = ["desktop-agent", *start.arguments]
     return import_module("desktop_agent.__main__").main()
+
+
+def _script(start: Start, files: Sequence[int]) -> int:
+    _become(start, files)
+    os.setsid()
+    sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
+    sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace")
+    sys.argv = start.arguments
+    sys.path.insert(0, str(Path(sys.argv[0]).parent))
+    try:
+        run_path(sys.argv[0], run_name="__main__")
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
 
 
 def main() -> int:
@@ -274,8 +392,15 @@ def main() -> int:
     if rest:
         fork_hosts_at(rest[0])
     gc.freeze()
-    start, files = _serve(socket.socket(fileno=int(listening)))
-    return (_host if kind == "hosts" else _run)(start, files)
+    start, files = _Serving(socket.socket(fileno=int(listening))).run()
+    if kind == "runs":
+        return _run(start, files)
+    if kind == "documents":
+        warnings.simplefilter("error")
+    code = (_script if start.what == SCRIPT else _host)(start, files)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)  # all that was imported would be taken apart
 
 
 if __name__ == "__main__":

@@ -18,19 +18,23 @@ from desktop_agent.core.mcp import McpServer, McpState
 from desktop_agent.engine.mcp.servers import Servers, Surroundings
 from desktop_agent.tools.shell.environment import command_environment
 from tests.engine.rig import Rig
+from tests.helpers.forked import script_by_fork
 
 SERVERS = Path(__file__).parent / "servers"
 
 
 def honest(name: str = "honest", **more: Any) -> McpServer:
     """Return the server that behaves."""
-    return McpServer(name, sys.executable, (str(SERVERS / "honest.py"),), **more)
+    program, *words = script_by_fork(SERVERS / "honest.py")
+    return McpServer(name, program, tuple(words), **more)
 
 
 def asking(*, by_hand: bool = False) -> McpServer:
     """Return the server that asks the user in its calls, of the newest protocol or an older."""
-    file = "asking_by_hand.py" if by_hand else "asking.py"
-    return McpServer("asking", sys.executable, (str(SERVERS / file),))
+    if by_hand:
+        return McpServer("asking", sys.executable, (str(SERVERS / "asking_by_hand.py"),))
+    program, *words = script_by_fork(SERVERS / "asking.py")
+    return McpServer("asking", program, tuple(words))
 
 
 def hostile(kind: str) -> McpServer:

@@ -1,4 +1,4 @@
-"""Running a bundled skill's script as an agent does: as a program of its own."""
+"""Running a bundled skill's script as an agent does: as a program of its own, made by fork."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent import paths
+from tests.helpers.forked import FORKS
 from tests.helpers.patience import HANG_S
 
 
@@ -22,15 +23,7 @@ class Done:
 
 def run(skill: str, script: str, *words: str | Path, cwd: Path | None = None) -> Done:
     path = paths.builtin_skills() / skill / "scripts" / script
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(path), *map(str, words)],
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=HANG_S,
-    )
+    done = FORKS.script(path, *map(str, words), folder=cwd)
     assert "Traceback" not in done.stderr, done.stderr
     return Done(done.returncode, done.stdout, done.stderr)
 

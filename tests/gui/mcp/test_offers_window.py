@@ -15,7 +15,7 @@ from desktop_agent.gui.transcript.cards.form_card import FormCard
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.helpers.windows import bridge_of, part, words_in
-from tests.mcp.rig import SERVERS
+from tests.mcp.rig import SERVERS, honest
 
 ENTER, ESCAPE = Qt.Key.Key_Return, Qt.Key.Key_Escape
 
@@ -33,8 +33,7 @@ def window(open_window, provider, project, qtbot, monkeypatch):
     monkeypatch.setattr(Programs, "find", staticmethod(lambda: Programs("", "")))
     opened = open_window(project, model=provider.model, api_base=provider.api_base)
     qtbot.waitState(opened.flow.agent_shown, lambda: opened.flow.info is not None)
-    command = (str(SERVERS / "honest.py"),)
-    server = McpServer("honest", sys.executable, command, is_outside=True)
+    server = honest(is_outside=True)
     bridge_of(opened).engine.save_mcp(str(opened.servers.root), server)
     until(qtbot, lambda: any(one.resources for one in opened.servers.states))
     return opened

@@ -14,13 +14,14 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.mcp import sign_in_box
 from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
+from tests.helpers.forked import script_by_fork
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.helpers.windows import bridge_of, part, words_in
 from tests.mcp.rig import SERVERS
 from tests.mcp.servers.signing import SigningServer
 
-COMMAND = f"{sys.executable} {SERVERS / 'honest.py'}"
+COMMAND = " ".join(script_by_fork(SERVERS / "honest.py"))
 
 
 @pytest.fixture
