@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
+       desktop-agent batch JOBS.jsonl --out FILE [options]   (see desktop-agent batch --help)
        desktop-agent undo SESSION [options]   (see desktop-agent undo --help)
        desktop-agent redo SESSION [options]
        desktop-agent sessions COMMAND [options]   (see desktop-agent sessions --help)
@@ -26,8 +27,8 @@ USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent --version"""
 
 _WITHOUT_WINDOW = frozenset({
-    "run", "undo", "redo", "sessions", "--model-host", "--guard", "--file-history", "--mcp-host",
-    "--demo-run",
+    "run", "batch", "undo", "redo", "sessions", "--model-host", "--guard", "--file-history",
+    "--mcp-host", "--demo-run",
 })  # fmt: skip
 
 
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
+        "batch": _batch,
         "undo": _undo,
         "redo": _redo,
         "sessions": _sessions,
@@ -72,6 +74,12 @@ def _headless(arguments: list[str]) -> int:
     from desktop_agent import headless
 
     return headless.main(arguments)
+
+
+def _batch(arguments: list[str]) -> int:
+    from desktop_agent.outpost import batch
+
+    return batch.main(arguments)
 
 
 def _undo(arguments: list[str]) -> int:

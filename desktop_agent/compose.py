@@ -70,10 +70,14 @@ class SettingsFile:
 
 @dataclass(frozen=True, slots=True)
 class ForThisRun:
-    """What holds beside what is stored: rules, and files of MCP servers."""
+    """What holds beside what is stored: rules, and files of MCP servers.
+
+    Without `keeps_changes` nothing is kept for an undo: the folders are copies.
+    """
 
     rules: Sequence[Rule] = ()
     mcp_files: Sequence[Path] = ()
+    keeps_changes: bool = True
 
 
 class LazyLibrary:
@@ -209,7 +213,7 @@ def _environment(
         installer=_installer(),
         is_machine_sandbox=network is None,
         rules=more.rules,
-        history=ProcessHistory(_beside(store_path, UNDO_FOLDER)),
+        history=ProcessHistory(_beside(store_path, UNDO_FOLDER)) if more.keeps_changes else None,
         new_mcp=partial(_servers, data_dir, config_dir, secrets, more.mcp_files),
     )
 
