@@ -72,12 +72,14 @@ class SettingsFile:
 class ForThisRun:
     """What holds beside what is stored: rules, and files of MCP servers.
 
-    Without `keeps_changes` nothing is kept for an undo: the folders are copies.
+    Without `keeps_changes` nothing is kept for an undo: the folders are copies. `model` takes the
+    place of a model host.
     """
 
     rules: Sequence[Rule] = ()
     mcp_files: Sequence[Path] = ()
     keeps_changes: bool = True
+    model: HostedModel | None = None
 
 
 class LazyLibrary:
@@ -164,7 +166,7 @@ async def compose(
     beside what is stored. Raises StoreLocked when another copy has the sessions file.
     """
     file, secrets = SettingsFile(config_dir / "settings.json"), Secrets(config_dir)
-    model = HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
+    model = more.model or HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
     network = None if is_machine_sandbox else _network(lambda asked: engine.ask_host(asked))
     path = store_path or _private(data_dir) / SESSIONS_FILE
     store = SqliteStore(path)

@@ -23,6 +23,7 @@ class BatchOptions:
     jobs: Path
     out: Path
     defaults: dict[str, Any]
+    on: str = "local"
     at_most: int = 4
     max_cost: float | None = None
     html: Path | None = None
@@ -40,6 +41,7 @@ def parse(argv: Sequence[str]) -> BatchOptions:
         jobs=given.jobs,
         out=given.out.resolve(),
         defaults={name: value for name, value in defaults.items() if value is not None},
+        on=given.on,
         at_most=given.at_most,
         max_cost=given.max_cost,
         html=given.html and given.html.resolve(),
@@ -63,6 +65,14 @@ def make_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("jobs", metavar="JOBS.jsonl", type=with_home, help="the jobs, one JSON object a line")
     add("--out", metavar="FILE", type=with_home, required=True, help="results are added to it")
+    add(
+        "--on",
+        metavar="PLACE",
+        default="local",
+        help="where they run: local (default), ssh:HOST, or “command: …”, which is anything that "
+        "starts desktop-agent elsewhere with a byte stream, such as docker exec -i NAME "
+        "desktop-agent. Requests to models are made from here: no key goes there",
+    )
     add("--at-most", metavar="N", type=_count, default=4, help="jobs at a time (default: 4)")
     add("--max-cost", metavar="USD", type=_money, help="stop when all results cost this much")
     add("--html", metavar="FILE", type=with_home, help="write the results as a page too")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import platform
 import signal
 import sys
 from collections import Counter
@@ -26,14 +27,16 @@ from desktop_agent.headless.output import one_line
 from desktop_agent.headless.run import NoSandbox
 from desktop_agent.outpost import table
 from desktop_agent.outpost.arguments import BatchOptions, parse
-from desktop_agent.outpost.git_copy import GitError, GitStore, repository_of
+from desktop_agent.outpost.git_copy import GitError, GitStore, repository_of, unsent
 from desktop_agent.outpost.jobs import Job, read_jobs
+from desktop_agent.outpost.link import FarPlace, PlaceLost, command_of
 from desktop_agent.outpost.places import Place, ThisComputer
 from desktop_agent.outpost.results import Result, ResultsFile
 from desktop_agent.outpost.runner import Ended
 
 _USAGE, _INTERRUPTED = 2, 130
 _LINE = 400
+_NAMED = 5
 _FOLDER = "desktop-agent-batch-"
 
 
@@ -54,6 +57,8 @@ def main(argv: Sequence[str]) -> int:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         options = parse(argv)
+        if options.on != "local":
+            command_of(options.on)
         jobs = read_jobs(options.jobs, options.defaults)
         start_logging(paths.log_dir(), name="desktop-agent-batch")
         return _locked(options, jobs)
@@ -65,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
         # Python flushes at exit, and would complain about the closed pipe there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (GitError, StoreError, OSError) as error:
+    except (GitError, PlaceLost, StoreError, OSError) as error:
         return _say(one_line(str(error), _LINE), 1)
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -78,10 +83,9 @@ def _say(words: str, code: int) -> int:
 
 def _locked(options: BatchOptions, jobs: Sequence[Job]) -> int:
     with ResultsFile(options.out) as results, temporary_folder(_FOLDER) as folder:
-        name = hashlib.sha256(os.fsencode(options.out)).hexdigest()[:16]
         runs = paths.data_dir() / RUNS_FOLDER
         runs.mkdir(mode=0o700, exist_ok=True)
-        lock = FileLock(runs / f"batch-{name}.lock")
+        lock = FileLock(runs / f"{_name_of(options.out)}.lock")
         try:
             ready = _snapshots(jobs, options, folder)
             with asyncio.Runner() as runner:
@@ -91,6 +95,12 @@ def _locked(options: BatchOptions, jobs: Sequence[Job]) -> int:
         ended = [results.known[one.key] for one in ready if one.key in results.known]
     _show(options, ended, len(ready))
     return code
+
+
+def _name_of(out: Path) -> str:
+    """Return what names the batch, here and at a place where others have theirs."""
+    said = f"{platform.node()}\n{out}"
+    return f"batch-{hashlib.sha256(said.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
 
 
 def _snapshots(jobs: Sequence[Job], options: BatchOptions, folder: Path) -> list[Ready]:
@@ -117,9 +127,21 @@ def _snapshot(job: Job, options: BatchOptions, path: Path) -> tuple[GitStore, st
     inside = [file for file in own if file is not None and file.is_relative_to(folder)]
     names = [str(file.relative_to(folder)) for file in inside]
     try:
-        return store, store.snapshot(folder, names)
+        return store, store.snapshot(folder, [*names, *_leaves_out(options, folder)])
     except GitError as error:
         raise GitError(f"{folder} can't be copied: {error}") from None
+
+
+def _leaves_out(options: BatchOptions, folder: Path) -> list[str]:
+    """Return what of a folder never goes to another machine; say which files those are."""
+    if options.on == "local":
+        return []
+    left = sorted(str(path.relative_to(folder)) for path in unsent(folder))
+    if left:
+        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        shown = ", ".join(one_line(name, 80) for name in left[:_NAMED])
+        print(f"Not sent, for they may hold keys, or are large: {shown}{more}.", file=sys.stderr)
+    return left
 
 
 class _Batch:
@@ -136,22 +158,31 @@ class _Batch:
         self._running = 0
         self._is_interrupted = self._is_spent = False
         self._place: Place | None = None
+        self._failure: Exception | None = None
 
     async def run(self, folder: Path) -> int:
         """Run them; return the exit code."""
         left = [one for one in self._ready if one.key not in self._results.known]
         if left:
-            self._place = place = ThisComputer(folder, self._used)
+            self._place = place = self._new_place(folder, [one.job for one in left])
             _listen_for_signals(self._interrupt)
             try:
                 await self._work(place, left)
             finally:
                 await place.close()
         self._tell(is_last=True)
+        if self._failure is not None:
+            raise self._failure
         if self._is_interrupted:
             return _INTERRUPTED
         known = self._results.known
         return int(any(k not in known or known[k].reason != "finished" for k in self._mine))
+
+    def _new_place(self, folder: Path, jobs: list[Job]) -> Place:
+        on = self._options.on
+        if on == "local":
+            return ThisComputer(folder, self._used)
+        return FarPlace(on, _name_of(self._options.out), jobs, self._used)
 
     async def _work(self, place: Place, left: list[Ready]) -> None:
         waiting = iter(left)
@@ -160,7 +191,11 @@ class _Batch:
             for ready in waiting:
                 if self._is_over:
                     return
-                await self._one(place, ready)
+                try:
+                    await self._one(place, ready)
+                except (PlaceLost, NoSandbox, StoreLocked, StoreError, OSError) as error:
+                    self._failure = self._failure or error
+                    place.stop()
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self._options.at_most, len(left))):
@@ -168,7 +203,7 @@ class _Batch:
 
     @property
     def _is_over(self) -> bool:
-        return self._is_interrupted or self._is_spent
+        return self._is_interrupted or self._is_spent or self._failure is not None
 
     async def _one(self, place: Place, ready: Ready) -> None:
         self._running += 1
@@ -188,6 +223,7 @@ class _Batch:
                 Result(ready.key, ended.reason, ended.text, ended.usage, ended.seconds, patch,
                        place.name, job.prompt, job.workspace, ended.error)
             )  # fmt: skip
+        place.kept(ready.key)
         self._tell()
 
     def _used(self, usage: Usage) -> None:

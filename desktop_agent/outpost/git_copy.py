@@ -6,10 +6,12 @@ says of itself: an agent worked there, and its `.git` may name programs to start
 
 from __future__ import annotations
 
+import contextlib
+import fnmatch
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 _SAFE = (
@@ -24,6 +26,12 @@ _ME = {
 }  # fmt: skip
 _OWN = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP")
 _MOST_WORDS = 400
+_LARGE = 50_000_000
+_PRIVATE = (
+    ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.kdbx", "id_rsa*",
+    "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
+    "credentials", "credentials.json", "secrets.*", "service-account*.json",
+)  # fmt: skip
 
 
 class GitError(Exception):
@@ -43,7 +51,7 @@ class GitStore:
             (self.path / "objects/info/alternates").write_text(f"{objects}\n", encoding="utf-8")
 
     def snapshot(self, folder: Path, without: Iterable[str] = ()) -> str:
-        """Keep the folder as it is now; return the commit. `without` are paths and patterns."""
+        """Keep the folder as it is now; return the commit. `without` are paths in it."""
         index = self.path / "index-of-folder"
         index.unlink(missing_ok=True)
         repository = repository_of(folder)
@@ -106,9 +114,9 @@ class GitStore:
 
     def _tree_of(self, folder: Path, index: Path, without: Iterable[str] = ()) -> str:
         own = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)}
-        excluded = [f":(exclude,top){name}" for name in without]
+        excluded = [f":(exclude,top,literal){name}" for name in without]
         if excluded and index.exists():
-            taken = [f":(top){name}" for name in without]
+            taken = [f":(top,literal){name}" for name in without]
             gone = ("rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", *taken)
             self._git(*gone, cwd=folder, own=own)
         self._git("add", "--all", "--", ".", *excluded, cwd=folder, own=own)
@@ -146,6 +154,18 @@ def repository_of(folder: Path) -> Repository | None:
     except GitError:
         return None
     return Repository(folder, *found) if len(found) == 3 else None
+
+
+def unsent(folder: Path) -> Iterator[Path]:
+    """Yield the files that stay on this machine: those for keys, and large ones."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in names:
+            path = Path(place, name)
+            is_private = any(fnmatch.fnmatch(name.casefold(), kind) for kind in _PRIVATE)
+            with contextlib.suppress(OSError):
+                if is_private or path.lstat().st_size > _LARGE:
+                    yield path
 
 
 def _branch(commit: str) -> str:

@@ -25,6 +25,10 @@ class Place(Protocol):
         """Follow one job to its end; return that, and what it changed as a patch."""
         ...
 
+    def kept(self, key: str) -> None:
+        """The result of a job is on disk here."""
+        ...
+
     def stop(self) -> None:
         """Interrupt every job that runs; a second time, don't wait for them either."""
         ...
@@ -56,6 +60,9 @@ class ThisComputer:
             return ended, await asyncio.to_thread(store.patch, commit, copy)
         finally:
             await asyncio.to_thread(shutil.rmtree, copy.parent, ignore_errors=True)
+
+    def kept(self, key: str) -> None:
+        """Nothing is left of it here."""
 
     def stop(self) -> None:
         """Interrupt every job that runs."""

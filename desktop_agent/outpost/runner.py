@@ -12,6 +12,7 @@ import msgspec
 
 from desktop_agent import paths
 from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.compose import SESSIONS_FILE, Backend, ForThisRun, compose
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.events import (
@@ -114,12 +115,15 @@ class Runner:
     """One engine for all jobs that need no other: `folder`, ours alone, holds their sessions.
 
     Sandbox, hosts and the limit of steps hold for an engine: jobs that differ in them have one
-    each. `used` hears what each step of any job used.
+    each. `used` hears what each step of any job used. Without `model` this machine's are asked.
     """
 
-    def __init__(self, folder: Path, used: Callable[[Usage], None]) -> None:
+    def __init__(
+        self, folder: Path, used: Callable[[Usage], None], model: HostedModel | None = None
+    ) -> None:
         self._folder = folder
         self._used = used
+        self._model = model
         self._engines: dict[object, asyncio.Task[_Engine]] = {}
         self._running: set[Follower] = set()
 
@@ -160,7 +164,8 @@ class Runner:
         cost_left: float | None,
     ) -> None:
         engine, root = backend.engine, str(options.workspace)
-        lend_key(options, backend.secrets)
+        if self._model is None:
+            lend_key(options, backend.secrets)
         if options.is_trusted:
             engine.trust_folder(root, "trust", is_kept=False)
         model, base, mode = options.model, options.api_base, options.mode or "ask"
@@ -198,7 +203,7 @@ class Runner:
             store_path=folder / SESSIONS_FILE,
             is_warmed=False,
             is_machine_sandbox=options.sandbox == "off",
-            more=ForThisRun(options.hosts, keeps_changes=False),
+            more=ForThisRun(options.hosts, keeps_changes=False, model=self._model),
         )
         started.append(_Engine(backend))
         # Before the first request: the prompt says how commands run.

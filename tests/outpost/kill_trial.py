@@ -25,7 +25,7 @@ def main(jobs: int, kills: int) -> int:
     chance, asked = random.Random(1), 2 * jobs
     with (
         tempfile.TemporaryDirectory() as place,
-        LoopbackProvider("openai", otherwise=writes, most_kept=10) as provider,
+        LoopbackProvider("openai", otherwise=writes) as provider,
     ):
         os.environ["DESKTOP_AGENT_HOME"] = f"{place}/home"
         folder, out = garden(Path(place) / "garden"), Path(place) / "out"
@@ -34,10 +34,9 @@ def main(jobs: int, kills: int) -> int:
         said["api_base"] = provider.api_base
         wanted = [f"write n{number}" for number in range(jobs)]
         file = write_jobs(Path(place) / "jobs", *({"prompt": one, **said} for one in wanted))
-        count = 0
         for kill in range(kills):
             process = started(file, out)
-            count += chance.randint(1, asked // (kills + 1))
+            count = len(provider.requests) + chance.randint(1, asked // (kills + 1))
             provider.wait_for(count, HANG_S)
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
