@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent run "PROMPT" --workspace DIR [options]   (see desktop-agent run --help)
+       desktop-agent batch JOBS.jsonl --out FILE [options]   (see desktop-agent batch --help)
+       desktop-agent outpost [--name NAME]   (for batch --on; see desktop-agent outpost --help)
        desktop-agent undo SESSION [options]   (see desktop-agent undo --help)
        desktop-agent redo SESSION [options]
        desktop-agent sessions COMMAND [options]   (see desktop-agent sessions --help)
@@ -27,8 +29,8 @@ USAGE = """usage: desktop-agent [FOLDER]
        desktop-agent --version"""
 
 _WITHOUT_WINDOW = frozenset({
-    "run", "undo", "redo", "sessions", "mcp", "--model-host", "--guard", "--file-history",
-    "--mcp-host", "--demo-run",
+    "run", "batch", "undo", "redo", "sessions", "mcp", "--model-host", "--guard", "--file-history",
+    "--mcp-host", "--demo-run", "outpost", "--outpost",
 })  # fmt: skip
 
 
@@ -43,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         gc.enable()
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
+        "batch": _batch,
+        "outpost": _outpost,
+        "--outpost": _outpost_server,
         "undo": _undo,
         "redo": _redo,
         "sessions": _sessions,
@@ -75,6 +80,24 @@ def _headless(arguments: list[str]) -> int:
     from desktop_agent import headless
 
     return headless.main(arguments)
+
+
+def _batch(arguments: list[str]) -> int:
+    from desktop_agent.outpost import batch
+
+    return batch.main(arguments)
+
+
+def _outpost(arguments: list[str]) -> int:
+    from desktop_agent.outpost import relay
+
+    return relay.main(arguments)
+
+
+def _outpost_server(arguments: list[str]) -> int:
+    from desktop_agent.outpost import relay
+
+    return relay.serve(arguments[0])
 
 
 def _undo(arguments: list[str]) -> int:

@@ -72,10 +72,16 @@ class SettingsFile:
 
 @dataclass(frozen=True, slots=True)
 class ForThisRun:
-    """What holds beside what is stored: rules, and files of MCP servers."""
+    """What holds beside what is stored: rules, and files of MCP servers.
+
+    Without `keeps_changes` nothing is kept for an undo: the folders are copies. `model` takes the
+    place of a model host.
+    """
 
     rules: Sequence[Rule] = ()
     mcp_files: Sequence[Path] = ()
+    keeps_changes: bool = True
+    model: HostedModel | None = None
 
 
 class LazyLibrary:
@@ -162,7 +168,7 @@ async def compose(
     beside what is stored. Raises StoreLocked when another copy has the sessions file.
     """
     file, secrets = SettingsFile(config_dir / "settings.json"), Secrets(config_dir)
-    model = HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
+    model = more.model or HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
     network = None if is_machine_sandbox else _network(lambda asked: engine.ask_host(asked))
     path = store_path or _private(data_dir) / SESSIONS_FILE
     store = SqliteStore(path)
@@ -214,7 +220,7 @@ def _environment(
         installer=_installer(),
         is_machine_sandbox=network is None,
         rules=more.rules,
-        history=ProcessHistory(_beside(store_path, UNDO_FOLDER)),
+        history=ProcessHistory(_beside(store_path, UNDO_FOLDER)) if more.keeps_changes else None,
         new_mcp=partial(_servers, data_dir, config_dir, secrets, more.mcp_files),
     )
 

@@ -87,7 +87,7 @@ async def _run(options: Options, printer: Printer) -> EndReason:
         state = await backend.engine.sandbox_state()
         if options.sandbox == "on" and not state.holds:
             raise NoSandbox(f"the sandbox doesn't hold here. {state.reason} {state.remedy}".strip())
-        _lend_key(options, backend.secrets)
+        lend_key(options, backend.secrets)
         await _work(options, session_id, backend, follower)
     except NoSandbox:
         raise
@@ -197,7 +197,7 @@ def _unattended(known: SessionInfo) -> Mode:
     return "look" if known.mode == "look" else "ask"
 
 
-def _lend_key(options: Options, secrets: Secrets) -> None:
+def lend_key(options: Options, secrets: Secrets) -> None:
     """Give a server named on the command line the environment's key for the model's provider.
 
     Both were put there for this run. A key from the keyring belongs to its provider alone.

@@ -1,0 +1,1 @@
+"""Many jobs at once, unattended, each in a copy of its folder: here, or at another machine."""

@@ -1,0 +1,286 @@
+"""`desktop-agent batch`: many jobs, resumable, each in a copy of its folder."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import platform
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from desktop_agent import paths
+from desktop_agent.adapters.files.file_lock import FileLock, StoreLocked
+from desktop_agent.adapters.files.log_file import start_logging
+from desktop_agent.adapters.files.temporary_folder import temporary_folder
+from desktop_agent.compose import RUNS_FOLDER
+from desktop_agent.core.usage import Usage
+from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.headless.arguments import UsageError
+from desktop_agent.headless.output import one_line
+from desktop_agent.headless.run import NoSandbox
+from desktop_agent.outpost import table
+from desktop_agent.outpost.arguments import BatchOptions, parse
+from desktop_agent.outpost.git_copy import GitError, GitStore, repository_of, unsent
+from desktop_agent.outpost.jobs import Job, read_jobs
+from desktop_agent.outpost.link import FarPlace, PlaceLost, command_of
+from desktop_agent.outpost.places import Place, ThisComputer
+from desktop_agent.outpost.results import Result, ResultsFile
+from desktop_agent.outpost.runner import Ended
+
+_USAGE, _INTERRUPTED = 2, 130
+_LINE = 400
+_NAMED = 5
+_FOLDER = "desktop-agent-batch-"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A job with what names its result, and the snapshot that it starts from."""
+
+    key: str
+    job: Job
+    store: GitStore
+    commit: str
+
+
+def main(argv: Sequence[str]) -> int:
+    """Do what the arguments behind `batch` say; return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of another encoding must not end it.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        options = parse(argv)
+        if options.on != "local":
+            command_of(options.on)
+        jobs = read_jobs(options.jobs, options.defaults)
+        start_logging(paths.log_dir(), name="desktop-agent-batch")
+        return _locked(options, jobs)
+    except (UsageError, NoSandbox) as error:
+        return _say(f"{error}. See desktop-agent batch --help.".replace("..", "."), _USAGE)
+    except StoreLocked:
+        return _say("another batch is adding to this file of results.", 1)
+    except BrokenPipeError:
+        # Python flushes at exit, and would complain about the closed pipe there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (GitError, PlaceLost, StoreError, OSError) as error:
+        return _say(one_line(str(error), _LINE), 1)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _say(words: str, code: int) -> int:
+    print(f"desktop-agent batch: {words}", file=sys.stderr)
+    return code
+
+
+def _locked(options: BatchOptions, jobs: Sequence[Job]) -> int:
+    with ResultsFile(options.out) as results, temporary_folder(_FOLDER) as folder:
+        runs = paths.data_dir() / RUNS_FOLDER
+        runs.mkdir(mode=0o700, exist_ok=True)
+        lock = FileLock(runs / f"{_name_of(options.out)}.lock")
+        try:
+            ready = _snapshots(jobs, options, folder)
+            with asyncio.Runner() as runner:
+                code = runner.run(_Batch(options, results, ready).run(folder))
+        finally:
+            lock.release()
+        ended = [results.known[one.key] for one in ready if one.key in results.known]
+    _show(options, ended, len(ready))
+    return code
+
+
+def _name_of(out: Path) -> str:
+    """Return what names the batch, here and at a place where others have theirs."""
+    said = f"{platform.node()}\n{out}"
+    return f"batch-{hashlib.sha256(said.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+
+
+def _snapshots(jobs: Sequence[Job], options: BatchOptions, folder: Path) -> list[Ready]:
+    """Keep each folder as it is now, once; a job that is there twice runs twice."""
+    stores: dict[str, tuple[GitStore, str]] = {}
+    seen: Counter[str] = Counter()
+    ready: list[Ready] = []
+    for job in jobs:
+        if job.workspace not in stores:
+            stores[job.workspace] = _snapshot(job, options, folder / f"store-{len(stores)}")
+        store, commit = stores[job.workspace]
+        key = job.key(commit)
+        seen[key] += 1
+        ready.append(Ready(job.key(commit, seen[key] - 1), job, store, commit))
+    return ready
+
+
+def _snapshot(job: Job, options: BatchOptions, path: Path) -> tuple[GitStore, str]:
+    folder, store = Path(job.workspace), GitStore(path)
+    repository = repository_of(folder)
+    store.make(repository.objects if repository is not None else None)
+    # What the batch itself writes is not a change of the folder.
+    own = (options.jobs.resolve(), options.out, options.html)
+    inside = [file for file in own if file is not None and file.is_relative_to(folder)]
+    names = [str(file.relative_to(folder)) for file in inside]
+    try:
+        return store, store.snapshot(folder, [*names, *_leaves_out(options, folder)])
+    except GitError as error:
+        raise GitError(f"{folder} can't be copied: {error}") from None
+
+
+def _leaves_out(options: BatchOptions, folder: Path) -> list[str]:
+    """Return what of a folder never goes to another machine; say which files those are."""
+    if options.on == "local":
+        return []
+    left = sorted(str(path.relative_to(folder)) for path in unsent(folder))
+    if left:
+        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        shown = ", ".join(one_line(name, 80) for name in left[:_NAMED])
+        print(f"Not sent, for they may hold keys, or are large: {shown}{more}.", file=sys.stderr)
+    return left
+
+
+class _Batch:
+    """One go through the jobs that have no result yet."""
+
+    def __init__(self, options: BatchOptions, results: ResultsFile, ready: list[Ready]) -> None:
+        self._options = options
+        self._results = results
+        self._ready = ready
+        self._mine = {one.key for one in ready}
+        self._cost = sum(
+            one.usage.cost or 0.0 for key, one in results.known.items() if key in self._mine
+        )
+        self._running = 0
+        self._is_interrupted = self._is_spent = False
+        self._place: Place | None = None
+        self._failure: Exception | None = None
+
+    async def run(self, folder: Path) -> int:
+        """Run them; return the exit code."""
+        left = [one for one in self._ready if one.key not in self._results.known]
+        if left:
+            self._place = place = self._new_place(folder, [one.job for one in left])
+            _listen_for_signals(self._interrupt)
+            try:
+                await self._work(place, left)
+            finally:
+                await place.close()
+        self._tell(is_last=True)
+        if self._failure is not None:
+            raise self._failure
+        if self._is_interrupted:
+            return _INTERRUPTED
+        known = self._results.known
+        return int(any(k not in known or known[k].reason != "finished" for k in self._mine))
+
+    def _new_place(self, folder: Path, jobs: list[Job]) -> Place:
+        on = self._options.on
+        if on == "local":
+            return ThisComputer(folder, self._used)
+        return FarPlace(on, _name_of(self._options.out), jobs, self._used)
+
+    async def _work(self, place: Place, left: list[Ready]) -> None:
+        waiting = iter(left)
+
+        async def one_after_the_other() -> None:
+            for ready in waiting:
+                if self._is_over:
+                    return
+                try:
+                    await self._one(place, ready)
+                except (PlaceLost, NoSandbox, StoreLocked, StoreError, OSError) as error:
+                    self._failure = self._failure or error
+                    place.stop()
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._options.at_most, len(left))):
+                group.create_task(one_after_the_other())
+
+    @property
+    def _is_over(self) -> bool:
+        return self._is_interrupted or self._is_spent or self._failure is not None
+
+    async def _one(self, place: Place, ready: Ready) -> None:
+        self._running += 1
+        self._tell()
+        most = self._options.max_cost
+        left = None if most is None else max(0.0, most - self._cost)
+        try:
+            ended, patch = await place.run(ready.key, ready.job, ready.store, ready.commit, left)
+        except GitError as error:
+            ended, patch = Ended("error", "", Usage(), 0.0, str(error)), ""
+        finally:
+            self._running -= 1
+        # What was cut by all of it runs again the next time.
+        if not self._is_over or ended.reason not in ("interrupted", "budget"):
+            job = ready.job
+            self._results.add(
+                Result(ready.key, ended.reason, ended.text, ended.usage, ended.seconds, patch,
+                       place.name, job.prompt, job.workspace, ended.error)
+            )  # fmt: skip
+        place.kept(ready.key)
+        self._tell()
+
+    def _used(self, usage: Usage) -> None:
+        self._cost += usage.cost or 0.0
+        most = self._options.max_cost
+        if most is not None and self._cost >= most and not self._is_spent:
+            self._is_spent = True
+            if self._place is not None:
+                self._place.stop()
+
+    def _interrupt(self) -> None:
+        self._is_interrupted = True
+        if self._place is not None:
+            self._place.stop()
+
+    def _tell(self, *, is_last: bool = False) -> None:
+        """Show one line of how it stands, in place; in a file or pipe only the last."""
+        if not (sys.stderr.isatty() or is_last):
+            return
+        ended = [self._results.known[key] for key in self._mine & self._results.known.keys()]
+        failed = sum(one.reason != "finished" for one in ended)
+        words = f"{len(ended)} of {len(self._ready)} done · {self._running} running"
+        words += f" · {failed} failed" if failed else ""
+        words += f" · {table.dollars(self._cost)}"
+        if is_last and self._is_spent:
+            words += " · stopped: the limit of cost is reached"
+        begin, end = ("\r\x1b[K", "\n" if is_last else "") if sys.stderr.isatty() else ("", "\n")
+        print(f"{begin}{words}", end=end, file=sys.stderr, flush=True)
+
+
+def _show(options: BatchOptions, ended: Sequence[Result], wanted: int) -> None:
+    if options.html is not None:
+        made = options.html.with_name(f".{options.html.name}.new")
+        made.write_text(table.page(ended), encoding="utf-8")
+        made.replace(options.html)
+    if options.is_json:
+        usage = sum((one.usage for one in ended), Usage())
+        reasons = Counter(one.reason for one in ended)
+        told = {
+            "jobs": wanted,
+            "results": len(ended),
+            "reasons": reasons,
+            "usage": {name: getattr(usage, name) for name in Usage.__struct_fields__},
+        }
+        print(msgspec.json.encode(told).decode())
+    elif ended:
+        print(table.text(ended))
+
+
+def _listen_for_signals(interrupt: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, interrupt)
+        except NotImplementedError:  # Windows: its loop has no signals of its own
+
+            def from_thread(*_: object) -> None:
+                loop.call_soon_threadsafe(interrupt)
+
+            signal.signal(number, from_thread)

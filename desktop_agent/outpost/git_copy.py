@@ -1,0 +1,195 @@
+"""Copies of a folder by git, from a store of our own: the person's index, refs and files stay.
+
+A snapshot holds what is not ignored, uncommitted work included. Git is never run with what a copy
+says of itself: an agent worked there, and its `.git` may name programs to start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+_SAFE = (
+    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
+    "-c", "core.autocrlf=false", "-c", "gc.auto=0", "-c", "protocol.file.allow=always",
+)  # fmt: skip
+_ME = {
+    "GIT_AUTHOR_NAME": "Desktop Agent", "GIT_AUTHOR_EMAIL": "",
+    "GIT_COMMITTER_NAME": "Desktop Agent", "GIT_COMMITTER_EMAIL": "",
+    # The same state of a folder is the same commit, whenever it is looked at.
+    "GIT_AUTHOR_DATE": "1000000000 +0000", "GIT_COMMITTER_DATE": "1000000000 +0000",
+}  # fmt: skip
+_OWN = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP")
+_MOST_WORDS = 400
+_LARGE = 50_000_000
+_PRIVATE = (
+    ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.kdbx", "id_rsa*",
+    "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
+    "credentials", "credentials.json", "secrets.*", "service-account*.json",
+)  # fmt: skip
+
+
+class GitError(Exception):
+    """Git can't do it; the text says what it says."""
+
+
+class GitStore:
+    """A bare repository that nobody else uses, with the snapshots of one folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def make(self, objects: Path | None = None) -> None:
+        """Make it; objects that are in another repository already are not copied."""
+        _run(("init", "--quiet", "--bare", str(self.path)), {}, self.path.parent)
+        if objects is not None:
+            (self.path / "objects/info/alternates").write_text(f"{objects}\n", encoding="utf-8")
+
+    def snapshot(self, folder: Path, without: Iterable[str] = ()) -> str:
+        """Keep the folder as it is now; return the commit. `without` are paths in it."""
+        index = self.path / "index-of-folder"
+        index.unlink(missing_ok=True)
+        repository = repository_of(folder)
+        if repository is not None and repository.is_top:
+            # What is tracked is taken even if it is ignored; unchanged files need no reading.
+            shutil.copyfile(repository.index, index) if repository.index.is_file() else None
+        tree = self._tree_of(folder, index, without)
+        commit = self._git("commit-tree", tree, "-m", "The folder as it was", own=_ME).strip()
+        self._git("update-ref", _branch(commit), commit)
+        return commit
+
+    def copy(self, commit: str, folder: Path) -> None:
+        """Lay a snapshot out as a repository of its own, which needs nothing of this one."""
+        address, branch = self.path.resolve().as_uri(), _branch(commit).removeprefix("refs/heads/")
+        clone = ("clone", "--quiet", "--no-tags", "--depth", "1", "--branch", branch, address)
+        _run((*clone, str(folder)), {}, self.path.parent)
+        _run(("remote", "remove", "origin"), {}, folder)
+
+    def patch(self, commit: str, folder: Path) -> str:
+        """Return what was changed in a copy since the snapshot, for `git apply`."""
+        if folder.is_symlink():
+            raise GitError("the copy of the folder was replaced by a link")
+        index = self.path / f"index-{folder.parent.name}-{folder.name}"
+        self._git("read-tree", commit, own={"GIT_INDEX_FILE": str(index)})
+        try:
+            tree = self._tree_of(folder, index)
+        finally:
+            index.unlink(missing_ok=True)
+        shown = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-ext-diff",
+                 "--no-textconv", "--no-renames", commit, tree)  # fmt: skip
+        found = self._run(shown)
+        try:
+            return found.decode()
+        except UnicodeDecodeError:
+            # A text in another encoding: as bytes it stays as it is.
+            everything = self.path / "as-bytes"
+            everything.write_text("* -diff\n", encoding="ascii")
+            as_bytes = ("-c", f"core.attributesFile={everything}")
+            return self._run((*as_bytes, *shown)).decode("utf-8", "replace")
+
+    def bundle(self, commit: str, file: Path) -> None:
+        """Write a snapshot into one file."""
+        self._git("bundle", "create", "--quiet", str(file), _branch(commit))
+
+    def unbundle(self, commit: str, file: Path) -> None:
+        """Take a snapshot out of such a file; one that is damaged, or another's, is refused."""
+        branch = _branch(commit)
+        self._git("-c", "transfer.fsckObjects=true", "fetch", "--quiet", str(file),
+                  f"{branch}:{branch}")  # fmt: skip
+        if self._git("rev-parse", "--verify", branch).strip() != commit:
+            raise GitError("the bundle holds another state of the folder")
+
+    def has(self, commit: str) -> bool:
+        """Whether a snapshot is here."""
+        try:
+            self._git("rev-parse", "--quiet", "--verify", f"{_branch(commit)}^{{commit}}")
+        except GitError:
+            return False
+        return True
+
+    def _tree_of(self, folder: Path, index: Path, without: Iterable[str] = ()) -> str:
+        own = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)}
+        excluded = [f":(exclude,top,literal){name}" for name in without]
+        if excluded and index.exists():
+            taken = [f":(top,literal){name}" for name in without]
+            gone = ("rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", *taken)
+            self._git(*gone, cwd=folder, own=own)
+        self._git("add", "--all", "--", ".", *excluded, cwd=folder, own=own)
+        return self._git("write-tree", own=own).strip()
+
+    def _git(
+        self, *arguments: str, own: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> str:
+        return self._run(arguments, own, cwd).decode("utf-8", "replace")
+
+    def _run(
+        self,
+        arguments: Iterable[str],
+        own: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> bytes:
+        where = {"GIT_DIR": str(self.path), **(own or {})}
+        return _run(arguments, where, cwd or self.path.parent)
+
+
+class Repository:
+    """A person's repository, of which only what is asked here is read."""
+
+    def __init__(self, folder: Path, top: str, git_dir: str, objects: str) -> None:
+        self.is_top = Path(top).resolve() == folder.resolve()
+        self.index = Path(folder, git_dir, "index")
+        self.objects = Path(folder, objects).resolve()
+
+
+def repository_of(folder: Path) -> Repository | None:
+    """Return the repository that a folder is in; None if it is in none."""
+    asked = ("rev-parse", "--show-toplevel", "--git-dir", "--git-path", "objects")
+    try:
+        found = _run(asked, {}, folder).decode("utf-8", "surrogateescape").splitlines()
+    except GitError:
+        return None
+    return Repository(folder, *found) if len(found) == 3 else None
+
+
+def unsent(folder: Path) -> Iterator[Path]:
+    """Yield the files that stay on this machine: those for keys, and large ones."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in names:
+            path = Path(place, name)
+            is_private = any(fnmatch.fnmatch(name.casefold(), kind) for kind in _PRIVATE)
+            with contextlib.suppress(OSError):
+                if is_private or path.lstat().st_size > _LARGE:
+                    yield path
+
+
+def _branch(commit: str) -> str:
+    return f"refs/heads/base-{commit}"
+
+
+def _run(arguments: Iterable[str], own: Mapping[str, str], cwd: Path) -> bytes:
+    kept = {name: os.environ[name] for name in _OWN if name in os.environ}
+    quiet = {
+        "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "0", "LC_ALL": "C",
+    }  # fmt: skip
+    try:
+        done = subprocess.run(
+            ["git", *_SAFE, *arguments],
+            cwd=cwd,
+            env={**kept, **quiet, **own},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise GitError("git is not installed") from None
+    if done.returncode:
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())
+        raise GitError(said[-_MOST_WORDS:] or f"git ended with {done.returncode}")
+    return done.stdout

@@ -1,0 +1,101 @@
+"""The jobs of a batch: one JSON object a line, with the options of `run` by name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from desktop_agent.core.messages import Value
+from desktop_agent.headless.arguments import Options, UsageError, parse
+
+_TEXTS = frozenset({"workspace", "model", "api_base", "mode", "sandbox"})
+_NUMBERS = frozenset({"max_steps", "timeout"})
+_SWITCHES = frozenset({"trust", "allow_all"})
+_KEY_LENGTH = 24
+
+
+class Job(Value, frozen=True):
+    """One line: what is to be done, as `run` is told. `number` is that of the line."""
+
+    number: int
+    prompt: str
+    workspace: str
+    said: dict[str, Any]
+
+    def options(self, workspace: Path) -> Options:
+        """Return its options for a copy of its folder."""
+        return _options({**self.said, "workspace": str(workspace)})
+
+    def key(self, base: str, repeated: int = 0) -> str:
+        """Return what names it among the results: the line, and the state of its folder."""
+        line = json.dumps(self.said, sort_keys=True, ensure_ascii=False)
+        found = hashlib.sha256(f"{line}\n{base}\n{repeated}".encode()).hexdigest()
+        return found[:_KEY_LENGTH]
+
+
+def read_jobs(file: Path, defaults: Mapping[str, Any]) -> list[Job]:
+    """Read every line, or none: raises UsageError that names the first that can't be run.
+
+    `defaults` holds what lines that don't say it themselves are run with.
+    """
+    jobs: list[Job] = []
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} can't be read: {error}") from None
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            jobs.append(_job(number, line, defaults))
+        except UsageError as error:
+            raise UsageError(f"line {number} of {file.name}: {error}") from None
+    if not jobs:
+        raise UsageError(f"{file} holds no job")
+    return jobs
+
+
+def _job(number: int, line: str, defaults: Mapping[str, Any]) -> Job:
+    try:
+        given = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"it is not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise UsageError("it is not an object")
+    said: dict[str, Any] = {**defaults, **given}
+    options = _options(said)
+    said["workspace"] = str(options.workspace)
+    return Job(number, options.prompt, said["workspace"], said)
+
+
+def _options(said: Mapping[str, Any]) -> Options:
+    """Have `run` itself check them: what it refuses is no job either."""
+    prompt = said.get("prompt")
+    if not isinstance(prompt, str):
+        raise UsageError("“prompt” is missing, or is no text")
+    if "workspace" not in said:
+        raise UsageError("“workspace” is missing")
+    arguments: list[str] = []
+    for name, value in said.items():
+        if name != "prompt":
+            arguments += _argument(name, value)
+    return parse([*arguments, "--", prompt])
+
+
+def _argument(name: str, value: Any) -> list[str]:
+    option = f"--{name.replace('_', '-')}"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if name in _TEXTS and isinstance(value, str):
+        return [f"{option}={value}"]
+    if name in _NUMBERS and is_number:
+        return [f"{option}={value}"]
+    if name in _SWITCHES and isinstance(value, bool):
+        return [option] if value else []
+    if name == "allow_host" and isinstance(value, list):
+        return [f"{option}={host}" for host in cast("list[object]", value)]
+    if name in _TEXTS | _NUMBERS | _SWITCHES | {"allow_host"}:
+        raise UsageError(f"“{name}” can't be {json.dumps(value)[:60]}")
+    raise UsageError(f"a job has no “{name[:60]}”")
