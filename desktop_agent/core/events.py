@@ -9,15 +9,24 @@ MessageAdded(tool). Calls that only read run concurrently, so their events mix; 
 refused never started.
 
 Agent events belong to one agent and are recorded. Most `…Changed` are snapshots: each replaces
-the one before it (ListChanged and BudgetChanged are recorded too). CommandRefused and EngineFailed
-are neither: they are told once.
+the one before it (of AgentsChanged each row does; ListChanged and BudgetChanged are recorded
+too). CommandRefused and EngineFailed are neither: they are told once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
-from desktop_agent.core.agents import AgentInfo, AgentSpec, Budget, EndStatus, Spent, StopReason
+from desktop_agent.core.agents import (
+    AgentInfo,
+    AgentSpec,
+    Budget,
+    EndStatus,
+    Spent,
+    StopReason,
+    with_rows,
+)
 from desktop_agent.core.approvals import ApprovalRequest, Decision
 from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.faults import Fault
@@ -342,10 +351,27 @@ class FilesChanged(Value, frozen=True):
 
 
 class AgentsChanged(Value, frozen=True):
-    """All agents of one session."""
+    """Agents of one session that are others than they were told before; new ones come last.
+
+    With `is_whole` they are all there are, parents before their children.
+    """
 
     session_id: SessionId
     agents: tuple[AgentInfo, ...]
+    is_whole: bool = True
+
+    def over(self, known: Iterable[AgentInfo]) -> tuple[AgentInfo, ...]:
+        """Return all agents, where `known` are those that were told before."""
+        return self.agents if self.is_whole else with_rows(known, self.agents)
+
+    def after(self, earlier: AgentsChanged) -> AgentsChanged:
+        """Return the one event that stands for an earlier one and this."""
+        is_whole = self.is_whole or earlier.is_whole
+        return AgentsChanged(self.session_id, self.over(earlier.agents), is_whole)
+
+    def as_whole(self, agents: tuple[AgentInfo, ...]) -> AgentsChanged:
+        """Return it with all agents, as they are once it was taken in."""
+        return self if self.is_whole else AgentsChanged(self.session_id, agents)
 
 
 class SessionsChanged(Value, frozen=True):

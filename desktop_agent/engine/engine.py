@@ -117,7 +117,7 @@ class Engine(
             settings=self._current_settings,
             questions=self._questions,
             new_agent=lambda session, record: self._new_agent(session, record, TaskState()),
-            changed=self._on_agents_changed,
+            changed=self._on_agent_changed,
         )
 
     def _new_steering(self, describe_model: DescribeModel | None) -> Steering:
@@ -257,7 +257,7 @@ class Engine(
         self._kept.watch(session)
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
             session.conclude(title=title_from(note.text), touch=True)
-        self._sessions.on_agents_changed(session.info.id)
+        self._on_agent_changed(agent)
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
         """Change a note that still waits."""
@@ -304,13 +304,13 @@ class Engine(
         """Pause the agent at its next step; nothing is cancelled."""
         agent = self._agent(agent_id)
         agent.pace.pause()
-        self._sessions.on_agents_changed(agent.session.info.id)
+        self._on_agent_changed(agent)
 
     def step(self, agent_id: AgentId) -> None:
         """Let a paused agent take one step."""
         agent = self._agent(agent_id)
         agent.pace.step()
-        self._sessions.on_agents_changed(agent.session.info.id)
+        self._on_agent_changed(agent)
 
     def finish(self, agent_id: AgentId) -> None:
         """Let the agent take one last step without tools: it answers with what it has."""
@@ -321,7 +321,7 @@ class Engine(
         if not agent.is_running:
             with self._refusing("finish", "Work could not go on", agent_id):
                 agent.resume()
-        self._sessions.on_agents_changed(agent.session.info.id)
+        self._on_agent_changed(agent)
 
     def extend_budget(self, agent_id: AgentId) -> None:
         """Give the agent half as much again, and let those go on that it paused."""
@@ -422,8 +422,8 @@ class Engine(
     def _session_in(self, root: str, session_id: SessionId | None) -> Session | None:
         return self._sessions.session(session_id) if session_id else self._sessions.last_in(root)
 
-    def _on_agents_changed(self, session_id: SessionId) -> None:
-        self._sessions.on_agents_changed(session_id)
+    def _on_agent_changed(self, agent: Agent) -> None:
+        self._sessions.on_agents_changed(agent.session.info.id, agent)
 
     def _on_turn_over(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
         self._permits.clear(agent.id)
@@ -470,7 +470,7 @@ class Engine(
             settings=self._current_settings,
             failed=self._emit,
             check_thread=self._check_thread,
-            changed=lambda agent: self._on_agents_changed(agent.session.info.id),
+            changed=self._on_agent_changed,
             turn_over=self._on_turn_over,
             before_step=self._before_step,
             forget=self._forget,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from desktop_agent.core.ids import new_note_id, new_session_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
+from tests.bench import beside
 from tests.bench.provider import ProviderProcess
 from tests.bench.report import report
 from tests.bench.sessions import Opened
@@ -58,6 +60,9 @@ def _around(overheads: list[float], step: int, width: int) -> float:
 
 
 def main() -> None:
+    if sys.argv[1:]:
+        beside.run(sys.argv[1])
+        return
     with ProviderProcess() as provider, tempfile.TemporaryDirectory() as folder:
         sent = asyncio.run(_run(Path(folder).resolve(), provider.api_base))
         timings = provider.timings()
