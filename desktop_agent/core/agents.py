@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from desktop_agent.core.approvals import Mode
@@ -169,9 +168,3 @@ class AgentInfo(Value, frozen=True):
     def is_working(self) -> bool:
         """Whether its turn goes on: it runs, or waits for a place, an answer or subagents."""
         return self.is_in_turn and self.status != "paused"
-
-
-def with_rows(known: Iterable[AgentInfo], rows: Iterable[AgentInfo]) -> tuple[AgentInfo, ...]:
-    """Return the agents with these rows in place of their older ones; new agents come last."""
-    fresh = {row.id: row for row in rows}
-    return (*[fresh.pop(one.id, one) for one in known], *fresh.values())

@@ -18,17 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from desktop_agent.core.agents import (
-    AgentInfo,
-    AgentSpec,
-    Budget,
-    EndStatus,
-    Spent,
-    StopReason,
-    with_rows,
-)
+from desktop_agent.core.agents import AgentInfo, AgentSpec, Budget, EndStatus, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision
 from desktop_agent.core.changes import ChangeSet
+from desktop_agent.core.diffs.rows import with_rows
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import (
     AgentId,
@@ -351,10 +344,7 @@ class FilesChanged(Value, frozen=True):
 
 
 class AgentsChanged(Value, frozen=True):
-    """Agents of one session that are others than they were told before; new ones come last.
-
-    With `is_whole` they are all there are, parents before their children.
-    """
+    """The agents of a session that changed, new ones last; with `is_whole` all, parents first."""
 
     session_id: SessionId
     agents: tuple[AgentInfo, ...]
@@ -366,8 +356,8 @@ class AgentsChanged(Value, frozen=True):
 
     def after(self, earlier: AgentsChanged) -> AgentsChanged:
         """Return the one event that stands for an earlier one and this."""
-        is_whole = self.is_whole or earlier.is_whole
-        return AgentsChanged(self.session_id, self.over(earlier.agents), is_whole)
+        agents = self.over(earlier.agents)
+        return AgentsChanged(self.session_id, agents, self.is_whole or earlier.is_whole)
 
     def as_whole(self, agents: tuple[AgentInfo, ...]) -> AgentsChanged:
         """Return it with all agents, as they are once it was taken in."""

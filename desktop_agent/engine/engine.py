@@ -87,7 +87,7 @@ class Engine(
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
         # Each part is given those before it; what needs a later one calls a method of this class.
         self._agents = self._new_tree()
-        self._budget_guard = BudgetGuard(self._agents, self._is_priced)
+        self._budget_guard, self._served = BudgetGuard(self._agents, self._is_priced), around.served
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
         held = Confinement(self._sandbox, around.is_machine_sandbox, around.own, around.registries)
@@ -102,7 +102,6 @@ class Engine(
             kept=self._kept,
         )
         self._hosts, self._installer = self._dispatch.hosts, around.installer
-        self._served = around.served
         self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits

@@ -76,8 +76,7 @@ class Sessions:
         self._outputs = outputs
         self._agents = agents
         self._new_agent = new_agent
-        self._ended = ended
-        self._erased = erased
+        self._ended, self._erased = ended, erased
         self._infos: dict[SessionId, SessionInfo] = {}
         self._sessions: dict[SessionId, Session] = {}
         self.is_closing = False

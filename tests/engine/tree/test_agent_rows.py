@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.agents import AgentInfo, with_rows
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.diffs.rows import with_rows
 from desktop_agent.core.events import AgentsChanged, Event, SessionOpened
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.settings import Settings
