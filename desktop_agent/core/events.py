@@ -9,17 +9,19 @@ MessageAdded(tool). Calls that only read run concurrently, so their events mix; 
 refused never started.
 
 Agent events belong to one agent and are recorded. Most `…Changed` are snapshots: each replaces
-the one before it (ListChanged and BudgetChanged are recorded too). CommandRefused and EngineFailed
-are neither: they are told once.
+the one before it (of AgentsChanged each row does; ListChanged and BudgetChanged are recorded
+too). CommandRefused and EngineFailed are neither: they are told once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from desktop_agent.core.agents import AgentInfo, AgentSpec, Budget, EndStatus, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision
 from desktop_agent.core.changes import ChangeSet
+from desktop_agent.core.diffs.rows import with_rows
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import (
     AgentId,
@@ -344,10 +346,24 @@ class FilesChanged(Value, frozen=True):
 
 
 class AgentsChanged(Value, frozen=True):
-    """All agents of one session."""
+    """The agents of a session that changed, new ones last; with `is_whole` all, parents first."""
 
     session_id: SessionId
     agents: tuple[AgentInfo, ...]
+    is_whole: bool = True
+
+    def over(self, known: Iterable[AgentInfo]) -> tuple[AgentInfo, ...]:
+        """Return all agents, where `known` are those that were told before."""
+        return self.agents if self.is_whole else with_rows(known, self.agents)
+
+    def after(self, earlier: AgentsChanged) -> AgentsChanged:
+        """Return the one event that stands for an earlier one and this."""
+        agents = self.over(earlier.agents)
+        return AgentsChanged(self.session_id, agents, self.is_whole or earlier.is_whole)
+
+    def as_whole(self, agents: tuple[AgentInfo, ...]) -> AgentsChanged:
+        """Return it with all agents, as they are once it was taken in."""
+        return self if self.is_whole else AgentsChanged(self.session_id, agents)
 
 
 class SessionsChanged(Value, frozen=True):

@@ -87,7 +87,7 @@ class Engine(
         self._approvals, self._questions = Approvals(store, around.rules), Questions()
         # Each part is given those before it; what needs a later one calls a method of this class.
         self._agents = self._new_tree()
-        self._budget_guard = BudgetGuard(self._agents, self._is_priced)
+        self._budget_guard, self._served = BudgetGuard(self._agents, self._is_priced), around.served
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
         held = Confinement(self._sandbox, around.is_machine_sandbox, around.own, around.registries)
@@ -102,7 +102,6 @@ class Engine(
             kept=self._kept,
         )
         self._hosts, self._installer = self._dispatch.hosts, around.installer
-        self._served = around.served
         self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
@@ -118,7 +117,7 @@ class Engine(
             settings=self._current_settings,
             questions=self._questions,
             new_agent=lambda session, record: self._new_agent(session, record, TaskState()),
-            changed=self._on_agents_changed,
+            changed=self._on_agent_changed,
         )
 
     def _new_steering(self, describe_model: DescribeModel | None) -> Steering:
@@ -258,7 +257,7 @@ class Engine(
         self._kept.watch(session)
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
             session.conclude(title=title_from(note.text), touch=True)
-        self._sessions.on_agents_changed(session.info.id)
+        self._on_agent_changed(agent)
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
         """Change a note that still waits."""
@@ -305,13 +304,13 @@ class Engine(
         """Pause the agent at its next step; nothing is cancelled."""
         agent = self._agent(agent_id)
         agent.pace.pause()
-        self._sessions.on_agents_changed(agent.session.info.id)
+        self._on_agent_changed(agent)
 
     def step(self, agent_id: AgentId) -> None:
         """Let a paused agent take one step."""
         agent = self._agent(agent_id)
         agent.pace.step()
-        self._sessions.on_agents_changed(agent.session.info.id)
+        self._on_agent_changed(agent)
 
     def finish(self, agent_id: AgentId) -> None:
         """Let the agent take one last step without tools: it answers with what it has."""
@@ -322,7 +321,7 @@ class Engine(
         if not agent.is_running:
             with self._refusing("finish", "Work could not go on", agent_id):
                 agent.resume()
-        self._sessions.on_agents_changed(agent.session.info.id)
+        self._on_agent_changed(agent)
 
     def extend_budget(self, agent_id: AgentId) -> None:
         """Give the agent half as much again, and let those go on that it paused."""
@@ -423,9 +422,9 @@ class Engine(
     def _session_in(self, root: str, session_id: SessionId | None) -> Session | None:
         return self._sessions.session(session_id) if session_id else self._sessions.last_in(root)
 
-    def _on_agents_changed(self, session_id: SessionId) -> None:
+    def _on_agent_changed(self, agent: Agent) -> None:
         self._budget_guard.on_agents_changed()
-        self._sessions.on_agents_changed(session_id)
+        self._sessions.on_agents_changed(agent.session.info.id, agent)
 
     def _on_turn_over(self, agent: Agent, reason: StopReason, fault: Fault | None) -> None:
         self._permits.clear(agent.id)
@@ -472,7 +471,7 @@ class Engine(
             settings=self._current_settings,
             failed=self._emit,
             check_thread=self._check_thread,
-            changed=lambda agent: self._on_agents_changed(agent.session.info.id),
+            changed=self._on_agent_changed,
             turn_over=self._on_turn_over,
             before_step=self._before_step,
             forget=self._forget,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Literal
 
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
     AgentsChanged,
@@ -53,6 +55,7 @@ class Follower:
         self._cut: Cut | None = None
         self._has_begun = False
         self._turn_is_over = False
+        self._agents: tuple[AgentInfo, ...] = ()
         self._for_parents: dict[QuestionId, QuestionAsked] = {}
 
     @property
@@ -81,8 +84,8 @@ class Follower:
         match event:
             case SessionsChanged(sessions=sessions):
                 self.sessions = {info.id: info for info in sessions}
-            case SessionOpened(info=info):
-                self.session = info
+            case SessionOpened(info=info, agents=agents):
+                self.session, self._agents = info, agents
             case QuestionAsked(question=question) if question.is_for_parent:
                 self._for_parents[question.id] = event
             case QuestionAnswered(question_id=question_id):
@@ -110,9 +113,10 @@ class Follower:
             case SideCallEnded(usage=usage):
                 self.usage += usage
             case AgentsChanged():
-                if self._turn_is_over and _rests(event):
+                self._agents = event.over(self._agents)
+                if self._turn_is_over and _rests(self._agents):
                     self.idle.set()
-                elif self._for_parents and _all_wait(event):
+                elif self._for_parents and _all_wait(self._agents):
                     asyncio.get_running_loop().call_soon(self._answer_one)
             case EngineFailed() | CommandRefused() if not self._has_begun:
                 self.idle.set()
@@ -151,18 +155,18 @@ class Follower:
             self.cut("interrupted")
 
 
-def _rests(event: AgentsChanged) -> bool:
+def _rests(agents: Sequence[AgentInfo]) -> bool:
     """Whether nothing of the tree will do anything by itself."""
-    working = {agent.status for agent in event.agents if agent.is_working}
+    working = {agent.status for agent in agents if agent.is_working}
     # Nobody is there to resume what is paused; whoever waits for it rests with it.
-    has_paused = any(agent.status == "paused" for agent in event.agents)
+    has_paused = any(agent.status == "paused" for agent in agents)
     return working <= {"waiting_children"} if has_paused else not working
 
 
-def _all_wait(event: AgentsChanged) -> bool:
+def _all_wait(agents: Sequence[AgentInfo]) -> bool:
     """Whether no agent acts or has something to read: a question stays unanswered then."""
-    working = {agent.status for agent in event.agents if agent.is_working}
-    has_unread = any(agent.waiting_notes for agent in event.agents if agent.status in _READS_SOON)
+    working = {agent.status for agent in agents if agent.is_working}
+    has_unread = any(agent.waiting_notes for agent in agents if agent.status in _READS_SOON)
     return working <= {"waiting_children", "waiting_answer"} and not has_unread
 
 

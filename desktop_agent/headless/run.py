@@ -117,7 +117,6 @@ async def _open(options: Options, session_id: SessionId, follower: Follower) -> 
             config_dir=config_dir,
             settings=settings,
             store_path=apart if apart.exists() else None,
-            is_warmed=False,
             is_machine_sandbox=options.sandbox == "off",
             more=ForThisRun(options.hosts, options.mcp_files),
         )
@@ -138,7 +137,6 @@ async def _open_apart(
         config_dir=paths.config_dir(),
         settings=settings,
         store_path=path,
-        is_warmed=False,
         is_machine_sandbox=options.sandbox == "off",
         more=ForThisRun(options.hosts, options.mcp_files),
     )

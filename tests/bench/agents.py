@@ -279,7 +279,7 @@ class _Team:
             before = self.lengths.get(event.agent_id, 0)
             self.lengths[event.agent_id] = before + len(event.text)
         elif isinstance(event, AgentsChanged):
-            self.infos = event.agents
+            self.infos = event.over(self.infos)
             if not self.stopping_at and any(info.status == "stopping" for info in event.agents):
                 self.stopping_at = time.perf_counter()
 

@@ -104,7 +104,7 @@ async def _answers(
     if kind == "steps":
         count = sum(message["role"] == "assistant" for message in messages)
         if count < int(numbers[0]):
-            yield _call(f"echo ok {count}", count), "tool_calls"
+            yield _call(f"echo ok {count}", count, _shell_of(request)), "tool_calls"
             return
         yield {"content": "Done."}, None
     elif kind == "shell" and messages[-1]["role"] == "user":
@@ -147,8 +147,14 @@ def _function(name: str, index: int, **arguments: str) -> dict[str, Any]:
     return {"index": index, "id": f"call_{index}", "type": "function", "function": function}
 
 
-def _call(command: str, number: int) -> dict[str, Any]:
-    return {"tool_calls": [{**_function("shell", 0, command=command), "id": f"call_{number}"}]}
+def _call(command: str, number: int, shell: str = "shell") -> dict[str, Any]:
+    return {"tool_calls": [{**_function(shell, 0, command=command), "id": f"call_{number}"}]}
+
+
+def _shell_of(request: dict[str, Any]) -> str:
+    """Return what the tool that runs commands is called: here, or in a peer."""
+    names = {tool["function"]["name"] for tool in request.get("tools", ())}
+    return "shell" if "shell" in names or "bash" not in names else "bash"
 
 
 def _text(message: dict[str, Any]) -> str:

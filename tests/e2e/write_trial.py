@@ -27,7 +27,7 @@ import pytest
 
 from desktop_agent import paths
 from desktop_agent.adapters.store.store import SqliteStore
-from desktop_agent.core.agents import ENDED
+from desktop_agent.core.agents import ENDED, AgentInfo
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, ApprovalRequest, Deny
 from desktop_agent.core.events import (
     AgentEnded,
@@ -222,7 +222,7 @@ class Trial:
         self._engine: Engine
         self._store: SqliteStore
         self._main = AgentId("")
-        self._agents: AgentsChanged | None = None
+        self._agents: tuple[AgentInfo, ...] = ()
         self._heard = asyncio.Event()
         self._asks: dict[str, ApprovalRequest | Question] = {}
         self._notes_left = {"tool": NOTE, "child": ASIDE}
@@ -306,9 +306,9 @@ class Trial:
         self.told.append(event)
         match event:
             case AgentsChanged():
-                self._agents = event
+                self._agents = event.over(self._agents)
             case SessionOpened(info=info):
-                self._main = info.main_agent
+                self._main, self._agents = info.main_agent, event.agents
             case ApprovalRequested(request=request):
                 self._asks[request.id] = request
                 self._soon(self._settle, request)
@@ -403,8 +403,8 @@ class Trial:
         opened = [e for e in self.told if isinstance(e, SessionOpened)][-1]
         if self.told.index(opened) > (self.told.index(turns[-1]) if turns else -1):
             turns = [e for e in opened.events if isinstance(e, TurnEnded)]
-        waits = any(agent.waiting_notes for agent in self._agents.agents) if self._agents else False
-        held = any(a.status == "paused" for a in self._agents.agents) if self._agents else False
+        waits = any(agent.waiting_notes for agent in self._agents)
+        held = any(a.status == "paused" for a in self._agents)
         return not turns or turns[-1].reason != "finished" or waits or held
 
     # -- waiting ---------------------------------------------------------------------------
@@ -430,7 +430,7 @@ class Trial:
             await asyncio.sleep(0)
             if any(one.is_running and not self._waits(one.id) for one in self._live()):
                 return False
-        states = {agent.status for agent in self._agents.agents} if self._agents else set[str]()
+        states = {agent.status for agent in self._agents}
         return states <= {"idle", "paused", "waiting_children", "waiting_answer", *ENDED}
 
     def _live(self) -> list[Agent]:

@@ -8,8 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Mode
-from desktop_agent.core.events import Event, MessageAdded, SessionOpened, SessionsChanged, TurnEnded
+from desktop_agent.core.events import (
+    AgentsChanged,
+    Event,
+    MessageAdded,
+    SessionOpened,
+    SessionsChanged,
+    TurnEnded,
+)
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_id
 from desktop_agent.core.messages import Message, ToolResult
 from desktop_agent.core.models import ModelInfo
@@ -106,6 +114,7 @@ class Rig:
         self.model = model or ScriptedModel(*script)
         self.store = store or MemoryStore()
         self.events: list[Event] = []
+        self.agents: dict[SessionId, tuple[AgentInfo, ...]] = {}
         self.gates = Gates()
         self.hear: Callable[[Event], None] = self._on_event
         self.wakeups: set[asyncio.Task[None]] = set()
@@ -156,6 +165,13 @@ class Rig:
         ]
 
     def _on_event(self, event: Event) -> None:
+        if isinstance(event, AgentsChanged):
+            # What a window knows by then: tests look at all agents as they stood.
+            known = self.agents.get(event.session_id, ())
+            whole = self.agents[event.session_id] = event.over(known)
+            event = AgentsChanged(event.session_id, whole)
+        elif isinstance(event, SessionOpened):
+            self.agents[event.info.id] = event.agents
         self.events.append(event)
         job = asyncio.get_running_loop().create_task(self._wake())
         self.wakeups.add(job)

@@ -11,7 +11,6 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
     AgentEvent,
     AgentOpened,
-    AgentsChanged,
     CommandRefused,
     EngineFailed,
     Event,
@@ -32,6 +31,7 @@ from desktop_agent.core.usage import UsageReport
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
 from desktop_agent.engine.base.session import Followers, Session, tell
+from desktop_agent.engine.sessions.agent_rows import AgentRows
 from desktop_agent.engine.sessions.crash_recovery import (
     closing_events,
     completed,
@@ -51,8 +51,6 @@ _FLUSH_S = 0.4
 _MOST_HITS = 100
 # After a refused write; so often it is looked whether the disk takes it now.
 _RETRY_S = 2.0
-_WAITS = frozenset({"waiting_approval", "waiting_answer"})
-_ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
 _UNDER_WAY = frozenset({"running", "needs_you", "paused"})
 
 
@@ -78,8 +76,7 @@ class Sessions:
         self._outputs = outputs
         self._agents = agents
         self._new_agent = new_agent
-        self._ended = ended
-        self._erased = erased
+        self._ended, self._erased = ended, erased
         self._infos: dict[SessionId, SessionInfo] = {}
         self._sessions: dict[SessionId, Session] = {}
         self.is_closing = False
@@ -99,6 +96,7 @@ class Sessions:
         # What is to be done with a deleted session once its agents have ended.
         self._after_ending: dict[SessionId, Callable[[SessionId], None]] = {}
         self._upkeep = Upkeep(store, self._erase_overdue)
+        self._rows = AgentRows(agents, self._agent_infos, self.on_agents_changed)
 
     # -- sessions --------------------------------------------------------------------------
 
@@ -153,6 +151,7 @@ class Sessions:
         main = session.info.main_agent
         page = self._store.page(session_id, None, _PAGE, main)
         agents = self._agent_infos(session_id)
+        self._rows.told(session_id, agents)
         lists = self._task_lists(session_id)
         notes = self._waiting_notes(session_id)
         events = (*page.events, *session.owed_by(main))
@@ -217,6 +216,7 @@ class Sessions:
         if self._endings:
             await asyncio.wait(tuple(self._endings.values()))
         self._upkeep.stop()
+        self._rows.close()
         for timer in (self._flush_timer, self._retry_timer):
             if timer is not None:
                 timer.cancel()
@@ -254,13 +254,16 @@ class Sessions:
         agent.take_path(agent.session.load(agent.id), restored(state))
         self.open(session_id)
 
-    def on_agents_changed(self, session_id: SessionId) -> None:
-        """Send out the agents; the session needs the person while one of them waits."""
-        if session_id not in self._infos:
-            return
-        agents = self._agent_infos(session_id)
-        self._follow(session_id, agents)
-        self.emit(AgentsChanged(session_id, agents))
+    def on_agents_changed(self, session_id: SessionId, about: Agent | None = None) -> None:
+        """Send out what changed of the agents, with `about` of that one and those above it.
+
+        The session needs the person while one of them waits.
+        """
+        if session_id in self._infos:
+            changed = self._rows.take(session_id, about)
+            self._follow(session_id)
+            if changed is not None:
+                self.emit(changed)
 
     def _has_subagent(self, session_id: SessionId, agent_id: AgentId) -> bool:
         if not agent_id.startswith("sa_"):
@@ -326,6 +329,7 @@ class Sessions:
 
     def _end(self, session_id: SessionId) -> None:
         self._agents.forget(session_id)
+        self._rows.forget(session_id)
         self._ended(session_id)
         then = self._after_ending.pop(session_id, None)
         if then is not None:
@@ -415,7 +419,7 @@ class Sessions:
         # What an agent asks stands in its snapshot, and goes out of it.
         agent = self._agents.find(event.agent_id)
         if agent is not None:
-            self.on_agents_changed(agent.session.info.id)
+            self.on_agents_changed(agent.session.info.id, agent)
 
     def _note_end(self, agent_id: AgentId, *, is_failed: bool) -> None:
         agent = self._agents.find(agent_id)
@@ -426,15 +430,10 @@ class Sessions:
         status: SessionStatus = "failed" if is_failed else "idle"
         agent.session.conclude(status=status, is_unread=True, touch=True)
 
-    def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
-        session = self.session(session_id)
-        states = {agent.status for agent in agents}
-        if states & _WAITS or any(a.status == "paused" and a.used >= 1 for a in agents):
-            session.conclude(status="needs_you")
-        elif "paused" in states and not states & (_ACTS - {"waiting_children"}):
-            session.conclude(status="paused")
-        elif states & _ACTS:
-            session.conclude(status="running")
+    def _follow(self, session_id: SessionId) -> None:
+        session, status = self.session(session_id), self._rows.status(session_id)
+        if status is not None:
+            session.conclude(status=status)
         elif session.info.status in _UNDER_WAY:
             session.conclude(status="idle", is_unread=True, touch=True)
 

@@ -62,7 +62,7 @@ class Agents:
         settings: Callable[[], Settings],
         questions: Questions,
         new_agent: Callable[[Session, AgentRecord], Agent],
-        changed: Callable[[SessionId], None],
+        changed: Callable[[Agent], None],
     ) -> None:
         self._settings = settings
         self._questions = questions
@@ -209,7 +209,7 @@ class Agents:
         """Charge an agent, ended or not, for a question that its model was asked aside."""
         agent.count_aside(usage, model)
         self._ended.pop(agent.id, None)
-        self._changed(agent.session.info.id)
+        self._changed(agent)
 
     # -- starting --------------------------------------------------------------------------
 
@@ -269,7 +269,7 @@ class Agents:
         child = self._new_agent(parent.session, record)
         self.add(child)
         child.wake()
-        self._changed(parent.session.info.id)
+        self._changed(child)
         return child
 
     def _unused_id(self) -> AgentId:
@@ -326,7 +326,7 @@ class Agents:
             pass
         else:
             self._end(agent, *reports.outcome(agent, reason, fault))
-        self._changed(agent.session.info.id)
+        self._changed(agent)
 
     def _goes_on(self, agent: Agent, reason: StopReason) -> bool:
         if reason != "finished" or agent.life.is_ending:
@@ -421,14 +421,14 @@ class Agents:
 
     def tell_changed(self, agent: Agent) -> None:
         """Have the agents of its session sent out."""
-        self._changed(agent.session.info.id)
+        self._changed(agent)
 
     # -- stopping --------------------------------------------------------------------------
 
     def stop(self, agent: Agent, by: str = "user") -> None:
         """Cancel the agent and all below it, children first; a subagent ends by it."""
         self._stop_subtree(agent, by)
-        self._changed(agent.session.info.id)
+        self._changed(agent)
 
     def _stop_subtree(self, agent: Agent, by: str) -> None:
         subtree = [one for one in self.subtree(agent) if one.end is None]
@@ -449,7 +449,7 @@ class Agents:
     def _on_commands_ended(self, agent: Agent) -> None:
         if agent.id in self._agents:
             self._end_if_last(agent)
-            self._changed(agent.session.info.id)
+            self._changed(agent)
 
     async def cleared(self) -> None:
         """Wait until no command of any agent is being ended."""

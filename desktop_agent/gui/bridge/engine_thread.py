@@ -218,16 +218,20 @@ class EngineThread:
 
 
 def newest_snapshots(batch: list[Event]) -> tuple[Event, ...]:
-    """Leave out snapshots that a later one of the same list replaces; keep all else in order."""
-    seen: set[object] = set()
+    """Leave out snapshots that a later one of the same list replaces, and join the rows of agents.
+
+    All else stays in order.
+    """
+    seen: dict[object, int] = {}
     kept: list[Event] = []
     for event in reversed(batch):
         key = _snapshot_of(event)
-        if key is None:
+        if key is None or key not in seen:
+            seen[key] = len(kept)
             kept.append(event)
-        elif key not in seen:
-            seen.add(key)
-            kept.append(event)
+        elif isinstance(later := kept[seen[key]], AgentsChanged):
+            assert isinstance(event, AgentsChanged)
+            kept[seen[key]] = later.after(event)
     kept.reverse()
     return tuple(kept)
 

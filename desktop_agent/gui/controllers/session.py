@@ -205,7 +205,7 @@ class SessionController(QObject):
                 share = []
                 changed |= self._on_agent_opened(event)
             else:
-                share.append(event)
+                share.append(self._known.as_whole(event))
         self.pages.route(share)
         for event in others:
             if isinstance(event, SessionsChanged):

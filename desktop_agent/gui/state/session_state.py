@@ -237,6 +237,11 @@ class SessionState:
         """Return a session's agents as they are now, the main one first."""
         return self._agents.get(session_id, ()) if session_id is not None else ()
 
+    def as_whole(self, event: Event) -> Event:
+        """Return an event that was taken in, with all agents where it has the changed ones."""
+        is_of_agents = isinstance(event, AgentsChanged)
+        return event.as_whole(self.agents_of(event.session_id)) if is_of_agents else event
+
     def agent(self, agent_id: AgentId | None) -> AgentInfo | None:
         return self._infos.get(agent_id) if agent_id is not None else None
 
@@ -389,6 +394,7 @@ class SessionState:
         info = event.info
         self.sessions.setdefault(info.id, info)
         self._owners[info.main_agent] = info.id
+        self._agents[info.id] = event.agents
         self._follow(info.id, event.agents)
         for agent in (info.main_agent, *(agent.id for agent in event.agents)):
             self._lists.pop(agent, None)
@@ -417,6 +423,7 @@ class SessionState:
                 self._on_request(event)
 
     def _on_agents(self, event: AgentsChanged) -> Facet:
+        self._agents[event.session_id] = event.over(self.agents_of(event.session_id))
         self._follow(event.session_id, event.agents)
         self._drop_resting(event.agents)
         return (
@@ -426,7 +433,6 @@ class SessionState:
         )
 
     def _follow(self, session_id: SessionId, agents: tuple[AgentInfo, ...]) -> None:
-        self._agents[session_id] = agents
         for agent in agents:
             self._infos[agent.id] = agent
             self._owners[agent.id] = session_id

@@ -99,8 +99,7 @@ def only_when_signed(strip: Strip) -> Strip:
 
     def strip_if_signed(messages: list[Any], separator: str) -> list[Any]:
         exchange = CURRENT.get()
-        is_known = exchange is not None and separator == SIGNATURE_IN_ID
-        if is_known and not exchange.has_signed_ids:
+        if exchange and separator == SIGNATURE_IN_ID and not exchange.has_signed_ids:
             return list(messages)
         if any(_is_signed(message, separator) for message in messages):
             return strip(messages, separator)

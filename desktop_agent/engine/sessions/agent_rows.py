@@ -1,0 +1,103 @@
+"""What was told of each session's agents, so that only rows that are others now are told again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.events import AgentsChanged
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.sessions import SessionStatus
+from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.tree.agents import Agents
+
+# Up to so many agents are all looked at for each change. Of more, those that a change is about and
+# those above them are; the rest a little later, for a share of the time that looking takes.
+_FEW = 32
+_LATER_S = 0.25
+_SHARE = 20
+_WAITS = frozenset({"waiting_approval", "waiting_answer"})
+_ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
+
+
+class AgentRows:
+    """`read` returns a session's agents as they are now, parents before their children.
+
+    `changed` hears when there is something to tell that no change was announced for.
+    """
+
+    def __init__(
+        self,
+        agents: Agents,
+        read: Callable[[SessionId], tuple[AgentInfo, ...]],
+        changed: Callable[[SessionId], None],
+    ) -> None:
+        self._agents = agents
+        self._read = read
+        self._changed = changed
+        self._told: dict[SessionId, dict[AgentId, AgentInfo]] = {}
+        self._later: dict[SessionId, asyncio.TimerHandle] = {}
+        self._last_took = 0.0
+
+    def told(self, session_id: SessionId, agents: Iterable[AgentInfo]) -> None:
+        """All agents of a session were told."""
+        self._told[session_id] = {info.id: info for info in agents}
+
+    def status(self, session_id: SessionId) -> SessionStatus | None:
+        """Return what a session is by what was told of its agents; None if nothing is going on."""
+        agents = self._told.get(session_id, {}).values()
+        states = {agent.status for agent in agents}
+        if states & _WAITS or any(a.status == "paused" and a.used >= 1 for a in agents):
+            return "needs_you"
+        if "paused" in states and not states & (_ACTS - {"waiting_children"}):
+            return "paused"
+        return "running" if states & _ACTS else None
+
+    def forget(self, session_id: SessionId) -> None:
+        """Drop a session."""
+        self._told.pop(session_id, None)
+        if (timer := self._later.pop(session_id, None)) is not None:
+            timer.cancel()
+
+    def close(self) -> None:
+        """Tell nothing more by itself."""
+        for session_id in list(self._told):
+            self.forget(session_id)
+
+    def take(self, session_id: SessionId, about: Agent | None) -> AgentsChanged | None:
+        """Return what differs from what was told, None if nothing does; it counts as told now."""
+        told = self._told.get(session_id, {})
+        if about is not None and len(told) > _FEW:
+            self._look_later(session_id)
+            rows = [self._agents.info(one) for one in self._line(about)]
+        else:
+            began = time.monotonic()
+            now = self._read(session_id)
+            self._last_took = time.monotonic() - began
+            ids = tuple(info.id for info in now)
+            if not told or ids[: len(told)] != tuple(told):
+                self.told(session_id, now)
+                return AgentsChanged(session_id, now)
+            rows = list(now)
+        fresh = tuple(row for row in rows if told.get(row.id) != row)
+        told.update((row.id, row) for row in fresh)
+        return AgentsChanged(session_id, fresh, is_whole=False) if fresh else None
+
+    def _line(self, agent: Agent) -> list[Agent]:
+        """Return those above an agent, and then itself."""
+        line = [agent]
+        while (above := self._agents.parent(line[-1])) is not None:
+            line.append(above)
+        return line[::-1]
+
+    def _look_later(self, session_id: SessionId) -> None:
+        if session_id not in self._later:
+            wait = max(_LATER_S, _SHARE * self._last_took)
+            loop = asyncio.get_running_loop()
+            self._later[session_id] = loop.call_later(wait, self._look, session_id)
+
+    def _look(self, session_id: SessionId) -> None:
+        self._later.pop(session_id, None)
+        self._changed(session_id)

@@ -1,0 +1,103 @@
+"""What is told of the agents is what changed, and comes to the same as telling all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.diffs.rows import with_rows
+from desktop_agent.core.events import AgentsChanged, Event, SessionOpened
+from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.settings import Settings
+from desktop_agent.engine.sessions import agent_rows
+from desktop_agent.gui.bridge.engine_thread import newest_snapshots
+from desktop_agent.gui.state.session_state import SessionState
+from tests.engine.tree.tree_rig import TreeRig
+from tests.helpers.scripted import calls, says
+
+SESSION = SessionId("se_1")
+_ROWS = st.builds(
+    AgentInfo,
+    id=st.integers(0, 12).map(lambda number: AgentId(f"sa_{number}")),
+    session_id=st.just(SESSION),
+    name=st.just("Helper"),
+    status=st.sampled_from(["running", "paused", "completed"]),
+    step=st.integers(0, 3),
+)
+_CHANGES = st.builds(
+    AgentsChanged,
+    session_id=st.just(SESSION),
+    agents=st.lists(_ROWS, max_size=6, unique_by=lambda row: row.id).map(tuple),
+    is_whole=st.booleans(),
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(_CHANGES, max_size=12), st.integers(1, 5))
+def test_a_window_that_gets_changes_in_batches_knows_what_one_knows_that_gets_each(
+    changes: list[AgentsChanged], size: int
+) -> None:
+    each, batched = SessionState(), SessionState()
+    for event in changes:
+        each.apply(event)
+    for start in range(0, len(changes), size):
+        for event in newest_snapshots(list(changes[start : start + size])):
+            batched.apply(event)
+
+    assert batched.agents_of(SESSION) == each.agents_of(SESSION)
+
+
+@settings(deadline=None)
+@given(st.lists(_ROWS, max_size=9, unique_by=lambda row: row.id), st.lists(_ROWS, max_size=9))
+def test_rows_replace_their_older_ones_where_these_stand(
+    known: list[AgentInfo], rows: list[AgentInfo]
+) -> None:
+    result = with_rows(known, rows)
+
+    newest = {row.id: row for row in (*known, *rows)}
+    assert {row.id: row for row in result} == newest
+    assert [row.id for row in result[: len(known)]] == [row.id for row in known]
+
+
+@pytest.mark.parametrize("few", [0, 32])
+async def test_what_was_told_of_a_team_is_what_opening_the_session_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    # With 0 only those that a change is about are looked at, as in a large team.
+    monkeypatch.setattr(agent_rows, "_FEW", few)
+    names = [f"job {number}" for number in range(6)]
+    each = [("spawn", {"description": name, "prompt": name}) for name in names]
+    rig = TreeRig(
+        tmp_path,
+        [calls(*each), *[says("They work.")] * 8],
+        {name: [says(f"done {name}")] for name in names},
+        settings=Settings(max_children=8),
+    )
+    told: list[AgentsChanged] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, AgentsChanged):
+            told.append(event)
+        keep(event)
+
+    keep, rig.hear = rig.hear, hear
+    rig.send("Start six.")
+    for number in range(1, 7):
+        await rig.ended(await rig.child(number))
+    await rig.status(rig.agent_id, "idle")
+    reduced = rig.agents[rig.session_id]
+    rig.engine.open_session(rig.session_id)
+    opened = rig.of(SessionOpened)[-1].agents
+    assert [_lasting(row) for row in reduced] == [_lasting(row) for row in opened]
+    assert {row.status for row in reduced[1:]} == {"completed"}
+    assert not any(event.is_whole for event in told)
+    assert sum(len(event.agents) for event in told) < 2 * len(told)
+
+
+def _lasting(info: AgentInfo) -> AgentInfo:
+    return msgspec.structs.replace(info, active_at=0.0)
