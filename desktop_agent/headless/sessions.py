@@ -34,6 +34,7 @@ _USAGE = 2
 _LINE = 1000
 _TITLE = 60
 _MOST_HITS = 50
+_Work = Callable[[argparse.Namespace], None]
 
 
 class _Refused(Exception):
@@ -47,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         given = make_parser().parse_args(argv)
-        work: Callable[[argparse.Namespace], None] = given.work
+        work: _Work = given.work
         work(given)
     except UsageError as error:
         print(f"desktop-agent sessions: {error}. See --help.", file=sys.stderr)
@@ -79,7 +80,7 @@ def make_parser() -> Parser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(name: str, what: str, work: Callable[[argparse.Namespace], None]) -> Parser:
+    def command(name: str, what: str, work: _Work) -> Parser:
         made = commands.add_parser(name, help=what, description=what, allow_abbrev=False)
         made.set_defaults(work=work)
         return made
@@ -98,6 +99,11 @@ def make_parser() -> Parser:
     out.add_argument("--format", choices=("md", "html", "json"), default="md",
                      help="md and html hold the branch that is shown, json all")  # fmt: skip
     out.add_argument("--out", metavar="FILE", type=Path, help="replaced once the new one is whole")
+    _add_changing(command)
+    return parser
+
+
+def _add_changing(command: Callable[[str, str, _Work], Parser]) -> None:
     taken = command("import", "make a session of one that was exported as json", _import)
     taken.add_argument("file", metavar="FILE", type=Path, help="the exported session")
     taken.add_argument("--workspace", metavar="DIR", type=folder, default=".",
@@ -116,7 +122,6 @@ def make_parser() -> Parser:
         _add_json(made)
     for made in (taken, forked):
         _add_json(made)
-    return parser
 
 
 def _add_id(parser: Parser) -> None:

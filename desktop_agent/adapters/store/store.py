@@ -17,6 +17,7 @@ from desktop_agent.adapters.files.file_lock import FileLock
 from desktop_agent.adapters.store import indexing, tasks, usage
 from desktop_agent.adapters.store import search as sqlite_search
 from desktop_agent.adapters.store.branches import Branches
+from desktop_agent.adapters.store.durability import is_forced
 from desktop_agent.adapters.store.errors import readable_errors
 from desktop_agent.adapters.store.importing import ImportStore
 from desktop_agent.adapters.store.replay import REDUCED_KINDS, TREE_KINDS, divide, reduce
@@ -53,26 +54,6 @@ _log = logging.getLogger(__name__)
 
 # Streamed text and live output may be lost for this long when the process is killed.
 _FLUSH_AFTER_S = 0.4
-
-# Killing the process loses no commit in either mode: the system has the pages. They differ
-# at a power loss only, where NORMAL may lose the last commits (never the file). So what a
-# person said or decided, what the model said, and what a tool is about to do or did is
-# forced to the disk (FULL, one fsync); what follows from it, such as StepStarted, is not,
-# and is forced along with the next that is. An answer that calls tools is forced with what comes
-# of the first call, at once: it starts, is asked about, or is refused.
-_FORCED_KINDS = frozenset(
-    {
-        "ApprovalRequested",
-        "ApprovalResolved",
-        "MessageAdded",
-        "NoteQueued",
-        "NoteReturned",
-        "QuestionAnswered",
-        "QuestionAsked",
-        "ToolEnded",
-        "ToolStarted",
-    }
-)
 
 _INSERT_EVENT = (
     "INSERT INTO event (session, seq, agent, kind, body, crc, at, branch)"
@@ -334,7 +315,7 @@ class SqliteStore(ImportStore):
         self, session_id: SessionId, events: Sequence[AgentEvent], info: SessionInfo | None
     ) -> None:
         ended: list[str] = []
-        is_forced = any(_is_forced(event) for event in events)
+        is_forced = any(is_forced(event) for event in events)
         try:
             with self._writing(is_forced=is_forced):
                 if info is not None:
@@ -491,12 +472,6 @@ class SqliteStore(ImportStore):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-
-
-def _is_forced(event: AgentEvent) -> bool:
-    if isinstance(event, MessageAdded) and event.message.tool_calls:
-        return False
-    return type(event).__name__ in _FORCED_KINDS
 
 
 def _fragments(rows: Iterable[Any]) -> list[Fragment]:

@@ -13,7 +13,7 @@ from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.settings import Settings
-from tests.e2e.test_desktop import SECONDS, App, desktop, start_app
+from tests.e2e.desktop.test_desktop import SECONDS, App, desktop, start_app
 from tests.helpers.processes import pid_here
 from tests.helpers.providers import Calls, LoopbackProvider, Received, Say, Step, Wait
 

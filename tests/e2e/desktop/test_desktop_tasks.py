@@ -8,8 +8,8 @@ from pathlib import Path
 
 from desktop_agent import paths
 from desktop_agent.core.settings import Settings
-from tests.e2e.test_desktop import SECONDS, App, desktop, pytestmark, start_app
-from tests.e2e.test_desktop_team import ALLOWED, Person, hold, make_folder
+from tests.e2e.desktop.test_desktop import SECONDS, App, desktop, pytestmark, start_app
+from tests.e2e.desktop.test_desktop_team import ALLOWED, Person, hold, make_folder
 from tests.helpers.providers import Calls, LoopbackProvider, Say, Step
 
 __all__ = ["desktop", "pytestmark", "start_app"]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.settings import Settings
-from tests.e2e.test_desktop import SECONDS, App, check_names, desktop, start_app
-from tests.e2e.test_desktop_team import Person
+from tests.e2e.desktop.test_desktop import SECONDS, App, check_names, desktop, start_app
+from tests.e2e.desktop.test_desktop_team import Person
 from tests.helpers.providers import LoopbackProvider, Say
 
 __all__ = ["desktop", "start_app"]
