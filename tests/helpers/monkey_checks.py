@@ -150,10 +150,10 @@ async def differences(stage: Stage) -> list[str]:
         opened = await _reopened(stage, session)
         if kept is not stage.window.pages.page(info.main_agent):
             continue
-        first = stage.window.pages.first_seq(info.main_agent)
-        if opened.first_seq != first:
-            opened = replace(opened, events=opened.events[max(0, first - opened.first_seq) :])
-        anew = Transcript.of_page(AgentPage.of_main(opened))
+        page, first = AgentPage.of_main(opened), stage.window.pages.first_seq(info.main_agent)
+        # Of as much as the window has loaded.
+        page = replace(page, events=page.events[max(0, first - page.first_seq) :])
+        anew = Transcript.of_page(page)
         anew.know_changes(stage.window.known.changes_of(session))
         wrong = compare(said_of(kept.transcript, has_changes=True), said_of(anew, has_changes=True))
         found += [f"{session} is not as the engine has it: {one}" for one in wrong]

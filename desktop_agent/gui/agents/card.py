@@ -177,6 +177,10 @@ class AgentCard(QFrame):
         is_used = bool(self.input.field.text()) or self.input.field.hasFocus()
         self.input.setVisible(is_used or not is_ended)
 
+    def _take_missed(self, text: str, is_writing: bool) -> None:
+        """Go on with words for a note that was read meanwhile; the caret comes along."""
+        (self.input.begin if is_writing else self.input.set_mode)("steer", text)
+
     def _on_sent(self, mode: str, text: str) -> None:
         self.sent.emit(self.agent_id, mode, text)
 
@@ -219,7 +223,7 @@ class AgentCard(QFrame):
         self.input.sent.connect(self._on_sent)
         self.notes = NoteList(theme, is_in_card=True, spacing=2)
         # What was typed too late is not lost: it can be sent as a note of its own.
-        self.notes.edit_missed.connect(partial(self.input.set_mode, "steer"))
+        self.notes.edit_missed.connect(self._take_missed)
         head = row(self._name, self._step, self._icon_row(), stretch=0)
         blocks = (self._end, self.asked, self.held, self.doubt, self.notes, self._others)
         parts = (head, *blocks, self.quote, self.input, self._button_row())

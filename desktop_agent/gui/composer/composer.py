@@ -144,10 +144,12 @@ class Composer(QWidget):
     def draft(self) -> str:
         return self.box.text
 
-    def set_draft(self, text: str) -> None:
-        """Show a text that was kept; what is being typed wins."""
+    def set_draft(self, text: str, is_writing: bool = False) -> None:
+        """Show a text that was kept; what is being typed wins. Its writer's caret comes too."""
         if not self.draft():
             self.box.edit.replace_text(text)
+        if is_writing:
+            self.focus_text()
 
     def attach_files(self, files: Sequence[Path]) -> None:
         """Take files that were dropped elsewhere in the window, and the focus."""
@@ -271,8 +273,7 @@ class Composer(QWidget):
         self._when_read = None
         self._stopped_turn = -1
         self._branch.show_draft(self._branching.get(page.agent_id))
-        self._dollars = info.usage.cost
-        self._tokens = info.context_tokens
+        self._dollars, self._tokens = info.usage.cost, info.context_tokens
         self._draft = self._drafts.open(info.id, page.agent_id, self.box.text)
         for event in page.events:
             if isinstance(event, NoteQueued) and event.agent_id == page.agent_id:

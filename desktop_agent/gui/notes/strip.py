@@ -60,7 +60,8 @@ class NoteHolder(QWidget):
         interrupted(NoteRow): stop the agent and send it now
         resent(NoteRow), discarded(NoteRow): it came back, and goes out anew or nowhere
         retried(NoteRow): send it again, or what waits
-        edit_missed(text): the note left while it was being changed
+        edit_missed(text, is_writing): the note left while it was being changed; empty if it was
+            not, and whether the caret was in it
     """
 
     edited = Signal(object, str)
@@ -69,7 +70,7 @@ class NoteHolder(QWidget):
     resent = Signal(object)
     discarded = Signal(object)
     retried = Signal(object)
-    edit_missed = Signal(str)
+    edit_missed = Signal(str, bool)
 
 
 class NoteRowView(QWidget):
@@ -165,10 +166,12 @@ class NoteRowView(QWidget):
         self._show_buttons(notes.status, cuts)
         self._announce(state)
         if not note.can_change and self._editor is not None:
-            missed = self._editor.text().strip()
+            missed, is_writing = self._editor.text().strip(), self._editor.hasFocus()
             self._stop_editing()
-            if missed and missed != note.note.text:
-                self._list.edit_missed.emit(missed)
+            if missed == note.note.text:
+                missed = ""
+            if missed or is_writing:
+                self._list.edit_missed.emit(missed, is_writing)
 
     def _note_text(self) -> str:
         note = self._row.note

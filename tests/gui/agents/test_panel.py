@@ -605,6 +605,22 @@ def test_a_waiting_note_can_be_changed_and_taken_back(panel, qtbot) -> None:
     assert panel.strip.input.field.text() == "too late"
 
 
+def test_the_caret_goes_along_with_words_for_a_note_that_was_read_meanwhile(panel, qtbot) -> None:
+    follow(panel, opened(agent(ONE, "a")))
+    panel.select(ONE)
+    follow(panel, TurnStarted(ONE))
+    follow(panel, NoteQueued(ONE, note()))
+    panel.activateWindow()
+    button(panel, "steerNoteEdit").click()
+    editor = panel.findChild(QLineEdit, "noteEditor")
+    qtbot.waitFocus(editor)
+    qtbot.keyClicks(editor, " and")
+    follow(panel, NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
+    qtbot.waitFocus(panel.strip.input.field)
+    qtbot.keyClicks(panel.strip.input.field, " cents")
+    assert panel.strip.input.field.text() == f"{note().text} and cents"
+
+
 def test_a_note_of_the_parent_or_of_another_agent_is_not_shown_as_mine(panel) -> None:
     follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(ONE)

@@ -183,6 +183,15 @@ def test_words_typed_into_a_note_that_left_meanwhile_are_not_lost(composer):
     assert composer.draft() == "Use pounds after all"
 
 
+def test_who_writes_in_a_note_that_leaves_goes_on_in_the_message_box(qtbot, composer):
+    put(composer)
+    composer.activateWindow()
+    button(composer, "noteEdit").click()
+    qtbot.waitFocus(rows(composer)[0].findChild(QLineEdit, "noteEditor"))
+    follow(composer, NoteTaken(AGENT, "no_1", "me_1"))
+    qtbot.waitUntil(lambda: composer.box.edit.hasFocus())
+
+
 def test_a_waiting_note_can_be_withdrawn_and_a_taken_one_can_not(qtbot, composer):
     put(composer)
     with qtbot.waitSignal(composer.note_withdrawn) as hit:
