@@ -84,6 +84,15 @@ def make_parser() -> Parser:
         made.set_defaults(work=work)
         return made
 
+    _add_reading(command)
+    _add_writing(command)
+    return parser
+
+
+_Command = Callable[[str, str, Callable[[argparse.Namespace], None]], Parser]
+
+
+def _add_reading(command: _Command) -> None:
     listed = command("list", "list the sessions, the newest first", _list)
     listed.add_argument("--deleted", action="store_true", help="those deleted in the last 30 days")
     found = command("search", "find words in titles and messages", _search)
@@ -98,6 +107,9 @@ def make_parser() -> Parser:
     out.add_argument("--format", choices=("md", "html", "json"), default="md",
                      help="md and html hold the branch that is shown, json all")  # fmt: skip
     out.add_argument("--out", metavar="FILE", type=Path, help="replaced once the new one is whole")
+
+
+def _add_writing(command: _Command) -> None:
     taken = command("import", "make a session of one that was exported as json", _import)
     taken.add_argument("file", metavar="FILE", type=Path, help="the exported session")
     taken.add_argument("--workspace", metavar="DIR", type=folder, default=".",
@@ -116,7 +128,6 @@ def make_parser() -> Parser:
         _add_json(made)
     for made in (taken, forked):
         _add_json(made)
-    return parser
 
 
 def _add_id(parser: Parser) -> None:
