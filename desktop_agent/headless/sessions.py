@@ -34,7 +34,6 @@ _USAGE = 2
 _LINE = 1000
 _TITLE = 60
 _MOST_HITS = 50
-_Work = Callable[[argparse.Namespace], None]
 
 
 class _Refused(Exception):
@@ -48,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         given = make_parser().parse_args(argv)
-        work: _Work = given.work
+        work: Callable[[argparse.Namespace], None] = given.work
         work(given)
     except UsageError as error:
         print(f"desktop-agent sessions: {error}. See --help.", file=sys.stderr)
@@ -80,11 +79,20 @@ def make_parser() -> Parser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(name: str, what: str, work: _Work) -> Parser:
+    def command(name: str, what: str, work: Callable[[argparse.Namespace], None]) -> Parser:
         made = commands.add_parser(name, help=what, description=what, allow_abbrev=False)
         made.set_defaults(work=work)
         return made
 
+    _add_reading(command)
+    _add_writing(command)
+    return parser
+
+
+_Command = Callable[[str, str, Callable[[argparse.Namespace], None]], Parser]
+
+
+def _add_reading(command: _Command) -> None:
     listed = command("list", "list the sessions, the newest first", _list)
     listed.add_argument("--deleted", action="store_true", help="those deleted in the last 30 days")
     found = command("search", "find words in titles and messages", _search)
@@ -99,11 +107,9 @@ def make_parser() -> Parser:
     out.add_argument("--format", choices=("md", "html", "json"), default="md",
                      help="md and html hold the branch that is shown, json all")  # fmt: skip
     out.add_argument("--out", metavar="FILE", type=Path, help="replaced once the new one is whole")
-    _add_changing(command)
-    return parser
 
 
-def _add_changing(command: Callable[[str, str, _Work], Parser]) -> None:
+def _add_writing(command: _Command) -> None:
     taken = command("import", "make a session of one that was exported as json", _import)
     taken.add_argument("file", metavar="FILE", type=Path, help="the exported session")
     taken.add_argument("--workspace", metavar="DIR", type=folder, default=".",

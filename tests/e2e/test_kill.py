@@ -17,7 +17,7 @@ import pytest
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from tests.e2e.kill_trial import Trial, WindowTrial, kill_many
-from tests.e2e.long_kill_trial import LongTrial
+from tests.e2e.long.kill_trial import LongTrial
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import LoopbackProvider, Say, Wait
 

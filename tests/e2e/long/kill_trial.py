@@ -1,6 +1,6 @@
 """Kills the engine over long work: subagents, approvals, compactions, branches, an MCP server.
 
-`python -m tests.e2e.long_kill_trial 300` does it 300 times and prints what was found.
+`python -m tests.e2e.long.kill_trial 300` does it 300 times and prints what was found.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.helpers.forked import FORKS
 from tests.helpers.providers import Calls, Counts, Fail, LoopbackProvider, Pace, Received, Say, Step
 
 WINDOW = 24_000
-SERVER = Path(__file__).parents[1] / "mcp" / "servers" / "plain.py"
+SERVER = Path(__file__).parents[2] / "mcp" / "servers" / "plain.py"
 CHILD = "CHILD: look at the file big.txt and report."
 _CHANGED = ("was put aside to make room", "are left out, as the whole")
 
@@ -115,7 +115,7 @@ class LongTrial(Trial):
         return self._chance.randint(1, 400), late
 
     def _command(self, note: str, provider: LoopbackProvider) -> list[str]:
-        command = [sys.executable, "-m", "tests.e2e.engine_run", note, str(self._folder)]
+        command = [sys.executable, "-m", "tests.e2e.long.engine_run", note, str(self._folder)]
         command += [provider.model, provider.api_base, str(self._chance.randrange(10**6))]
         return [*command, *filter(None, [FORKS.hosts_address()])]
 

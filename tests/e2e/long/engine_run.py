@@ -1,7 +1,7 @@
 """The engine as a program, and a user who never rests: sends, goes back, switches, compacts.
 
-`python -m tests.e2e.engine_run NOTE FOLDER MODEL API_BASE SEED [HOSTS]`; the lines are those of
-`desktop-agent run --output jsonl`. It ends when it is killed. HOSTS is where hosts are forked.
+`python -m tests.e2e.long.engine_run NOTE FOLDER MODEL API_BASE SEED [HOSTS]`; the lines are those
+of `desktop-agent run --output jsonl`. It ends when it is killed. HOSTS is where hosts are forked.
 """
 
 from __future__ import annotations

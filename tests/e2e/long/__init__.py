@@ -1,0 +1,1 @@
+"""The engine killed over long work: subagents, compactions, branches, an MCP server."""
