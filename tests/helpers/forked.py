@@ -185,6 +185,10 @@ class Forks:
                 patch.setattr(_SPAWN, partial(_start_by, _listening("hosts")))
             yield
 
+    def hosts_address(self) -> str:
+        """Return what `fork_hosts_at` takes in another process; empty where nothing forks."""
+        return _listening("hosts").hex() if CAN_FORK else ""
+
     def run(self, arguments: Sequence[str], **own: str) -> subprocess.CompletedProcess[str]:
         """Run `desktop-agent` to its end, in the environment of now and these variables."""
         environment = {**os.environ, **own}
@@ -222,7 +226,7 @@ def script_by_fork(script: Path, *words: str) -> tuple[str, ...]:
     if not CAN_FORK:
         return (sys.executable, str(script), *words)
     stand_in = Path(__file__).with_name("run_by_fork.py")
-    return (sys.executable, "-S", str(stand_in), _listening("hosts").hex(), str(script), *words)
+    return (sys.executable, "-S", str(stand_in), FORKS.hosts_address(), str(script), *words)
 
 
 def _to_its_end(kind: str, start: Start) -> subprocess.CompletedProcess[str]:
@@ -236,7 +240,15 @@ def _to_its_end(kind: str, start: Start) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(start.arguments, process.wait(), *said)
 
 
+def fork_hosts_at(address: str) -> None:
+    """Start hosts by fork in this process, from now on."""
+    module, _, name = _SPAWN.rpartition(".")
+    setattr(import_module(module), name, partial(_start_by, bytes.fromhex(address)))
+
+
 def _listening(kind: str) -> bytes:
+    if _LISTENING + kind not in os.environ:
+        FORKS.open()  # no test runs here
     return bytes.fromhex(os.environ[_LISTENING + kind])
 
 
@@ -378,8 +390,7 @@ def main() -> int:
     for name in _MODULES[kind]:
         import_module(name)
     if rest:
-        module, _, name = _SPAWN.rpartition(".")
-        setattr(import_module(module), name, partial(_start_by, bytes.fromhex(rest[0])))
+        fork_hosts_at(rest[0])
     gc.freeze()
     start, files = _Serving(socket.socket(fileno=int(listening))).run()
     if kind == "runs":
