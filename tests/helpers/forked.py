@@ -234,7 +234,7 @@ def script_by_fork(script: Path, *words: str) -> tuple[str, ...]:
     if not CAN_FORK:
         return (sys.executable, str(script), *words)
     stand_in = Path(__file__).with_name("run_by_fork.py")
-    return (sys.executable, "-S", str(stand_in), _listening("hosts").hex(), str(script), *words)
+    return (sys.executable, "-S", str(stand_in), FORKS.hosts_address(), str(script), *words)
 
 
 def _to_its_end(kind: str, start: Start) -> subprocess.CompletedProcess[str]:
@@ -248,7 +248,15 @@ def _to_its_end(kind: str, start: Start) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(start.arguments, process.wait(), *said)
 
 
+def fork_hosts_at(address: str) -> None:
+    """Start hosts by fork in this process, from now on."""
+    module, _, name = _SPAWN.rpartition(".")
+    setattr(import_module(module), name, partial(_start_by, bytes.fromhex(address)))
+
+
 def _listening(kind: str) -> bytes:
+    if _LISTENING + kind not in os.environ:
+        FORKS.open()  # no test runs here
     return bytes.fromhex(os.environ[_LISTENING + kind])
 
 

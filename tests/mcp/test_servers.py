@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -42,10 +43,12 @@ def http_server() -> Iterator[Callable[[], tuple[str, subprocess.Popen[bytes]]]]
         words = [sys.executable, str(SERVERS / "honest.py"), "--http", str(port)]
         server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
         started.append(server)
+        pause = threading.Event()
         while True:  # until it takes connections
             with socket.socket() as one:
                 if not one.connect_ex(("127.0.0.1", port)):
                     return f"http://127.0.0.1:{port}/mcp", server
+            pause.wait(0.02)
 
     yield start
     for server in started:

@@ -22,6 +22,7 @@ from desktop_agent.core.requests import (
     StreamItem,
     ToolSpec,
 )
+from tests.helpers.forked import FORKS
 from tests.helpers.providers import LoopbackProvider
 
 KEY = "sk-canary-0123456789abcdef"
@@ -115,6 +116,8 @@ async def hear(model: HostedModel, request: ModelRequest) -> Heard:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def model() -> AsyncIterator[HostedModel]:
     hosted = HostedModel(key_for=lambda _name: KEY)
+    with FORKS.hosts():
+        await hosted.start()
     yield hosted
     await hosted.close()
 
