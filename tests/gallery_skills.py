@@ -61,6 +61,8 @@ async def show_skills(gallery: Any, opened: Any) -> None:
     await gallery.take("62-skills")
     part(gallery.window, "skillsPage").choose(SKILLS[3].directory)
     await gallery.take("63-invalid")
+    part(gallery.window, "skillsPage").choose(SKILLS[4].directory)
+    await gallery.take("63b-needs-setup")
     bridge_of(gallery.window).received.emit((SkillsChanged(root, (), FolderTrust(root)),))
     await gallery.take("64-no-skills")
     await _sheets(gallery)

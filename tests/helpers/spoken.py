@@ -44,7 +44,9 @@ def labels_of(part: QAccessibleInterface) -> list[str]:
 
 def faults() -> list[str]:
     """Return a line for each control of any window that is not said as what it is."""
-    app = QAccessible.queryAccessibleInterface(QApplication.instance())
+    running = QApplication.instance()
+    assert running is not None
+    app = QAccessible.queryAccessibleInterface(running)
     found: list[str] = []
     for window in (app.child(number) for number in range(app.childCount())):
         for part, path in _showing(window, ""):

@@ -173,7 +173,7 @@ class _Walked(gallery.Gallery):
 
 @pytest.mark.parametrize("part", list(gallery.PARTS))
 def test_in_every_state_f6_goes_round_in_sight_and_all_is_said_as_what_it_is(
-    qapp, qtbot, run_on_window, monkeypatch, tmp_path, part
+    qapp, qtbot, theme, run_on_window, monkeypatch, tmp_path, part
 ):
     monkeypatch.setattr(_Walked, "qtbot", qtbot)
     given = argparse.Namespace(theme="light", width=1440, text=100, folder=tmp_path, only=[])

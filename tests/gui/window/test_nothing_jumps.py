@@ -1,9 +1,11 @@
 """What comes and goes by itself moves nothing that a person reads, types into or aims at."""
 
+import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QTextBrowser
 
 from desktop_agent.gui.frame.notice_bar import Notice
+from desktop_agent.gui.transcript.cards.card import Card
 from tests import gallery_story as story
 from tests.bench.stage import pause
 
@@ -95,5 +97,38 @@ def test_the_text_one_reads_stays_as_the_side_panel_opens_and_closes(stage):
             window.frame.toggle_side()
             await settled()
             await until(lambda: first_line(window) == before)
+
+    stage(step)
+
+
+@pytest.mark.parametrize("width", [900, 1280, 1800])
+def test_prose_and_cards_stand_in_one_column_at_any_width(stage, width):
+    """A narrower card beside wider prose has the eye look for each line's beginning."""
+
+    async def step(gallery, window):
+        window.resize(width, 900)
+        gallery.show(story.working())
+        await shown(window)
+        page = window.pages.page(window.flow.agent)
+        text = page.findChild(QTextBrowser)
+        viewport, bar = text.viewport(), text.verticalScrollBar()
+        seen = set()
+        for at in range(bar.minimum(), bar.maximum() + 1, max(1, viewport.height() // 2)):
+            bar.setValue(at)
+            await settled()
+            cards = [one for one in viewport.findChildren(Card) if one.isVisible()]
+            seen |= {(one.x(), one.x() + one.width()) for one in cards}
+        assert len(seen) == 1, seen
+        left, right = seen.pop()
+        lines = set()
+        layout = text.document().documentLayout()
+        block = text.document().begin()
+        while block.isValid():
+            box = layout.blockBoundingRect(block)
+            if block.text().strip() and not block.textList():
+                lines.add(round(box.left()))
+                assert box.right() <= right + 1, block.text()
+            block = block.next()
+        assert left in lines
 
     stage(step)
