@@ -62,6 +62,9 @@ ELSEWHERE: dict[str, str] = {
     "engine.workspace.ignored_files": "what an ignore file makes of a path ends after a time",
     "model_host.demo.script": "the app's own file",
     "model_host.demo.skills": "a name of a skill, as short as its line",
+    "outpost.git_copy": "patterns of the app's own against names of files; fnmatch never goes back",
+    "outpost.link": "a command as the user types it",
+    "outpost.table": "`html.escape` alone",
     "session_files.html_export": "`html.escape` alone",
     "engine.permissions.file_rules": "rules of the person's own; fnmatch never goes back",
 }

@@ -161,8 +161,8 @@ def test_a_bad_line_is_named_before_anything_runs(tmp_path: Path) -> None:
 # -- what ends the process ------------------------------------------------------------------
 
 
-def started(jobs: Path, out: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "desktop_agent", "batch", str(jobs), "--out", str(out)]
+def started(jobs: Path, out: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "desktop_agent", "batch", str(jobs), "--out", str(out), *more]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.helpers.providers import LoopbackProvider
 from tests.outpost.rig import batch, garden, results, state, write_jobs
-from tests.outpost.test_batch import writes
+from tests.outpost.test_batch import started, writes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no outposts on Windows")
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
@@ -107,7 +107,7 @@ def test_a_stream_that_is_cut_again_and_again_loses_no_result_and_brings_none_tw
     cut.write_text(
         "import os, random, subprocess, sys\n"
         "there = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)\n"
-        "left = random.randint(100_000, 200_000)\n"
+        "left = random.randint(60_000, 120_000)\n"
         "while left > 0 and (piece := os.read(there.stdout.fileno(), left)):\n"
         "    left -= len(piece)\n"
         "    os.write(1, piece)\n"
@@ -125,7 +125,28 @@ def test_a_stream_that_is_cut_again_and_again_loses_no_result_and_brings_none_tw
     assert ended.returncode == 0, ended.stderr
     assert Counter(one["prompt"] for one in results(out)) == Counter(wanted)
     assert all(one["patch"].count("diff --git") == 1 for one in results(out))
-    assert (tmp_path / "cuts").stat().st_size > 2
+    assert (tmp_path / "cuts").stat().st_size > 1
+
+
+def test_after_a_kill_at_home_the_same_command_takes_up_what_went_on_there(
+    tmp_path: Path,
+) -> None:
+    folder, out = garden(tmp_path / "garden"), tmp_path / "out"
+    on = ("--on", f"command: {far(tmp_path / 'there')}")
+    with LoopbackProvider("openai", otherwise=writes) as provider:
+        said = {"workspace": str(folder), "model": provider.model, "mode": "free"}
+        said["api_base"] = provider.api_base
+        wanted = [f"write n{number}" for number in range(6)]
+        jobs = write_jobs(tmp_path / "jobs", *({"prompt": one, **said} for one in wanted))
+        process = started(jobs, out, *on)
+        provider.wait_for(5)
+        process.kill()
+        process.communicate()
+        ended = batch(jobs, out, *on)
+        assert ended.returncode == 0, ended.stderr
+        assert Counter(one["prompt"] for one in results(out)) == Counter(wanted)
+        # No job was begun anew: beyond two requests each, only those that were cut.
+        assert len(provider.requests) <= 2 * len(wanted) + 4
 
 
 @pytest.mark.parametrize(

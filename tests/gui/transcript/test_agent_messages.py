@@ -268,3 +268,12 @@ def test_a_used_up_budget_offers_four_ways_out(view, qtbot, wish):
     with qtbot.waitSignal(view.command_requested) as hit:
         qtbot.mouseClick(shown(view, f"budget-{wish}"), Qt.MouseButton.LeftButton)
     assert hit.args == [AGENT, wish, ""]
+
+
+def test_a_budget_whose_rest_subagents_hold_is_not_called_used_up(view):
+    aside = Spent(cost=0.2)
+    reached = BudgetReached(AGENT, AGENT, Spent(cost=0.1), Budget(cost=0.3), aside)
+    open_page(view, opened(begins(), reached, agents=agents()))
+    assert view.cards.cards["budget/0"].accessibleName() == (
+        "The rest of the budget is set aside for subagents that wait: $0.10 of $0.30 are used."
+    )
