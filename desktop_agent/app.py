@@ -49,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--guard": _guard,
         "--mcp-host": _mcp_host,
         "--listener": _listener,
+        "--share": _share,
         "--file-history": _file_history,
         "--sandbox-probe": _sandbox_probe,
         "--demo": _demo,
@@ -120,6 +121,12 @@ def _listener(arguments: list[str]) -> int:
     from desktop_agent.guard.listener import hand_out
 
     return hand_out(*map(int, arguments))
+
+
+def _share(arguments: list[str]) -> int:
+    from desktop_agent.guard.share import share
+
+    return share(*map(int, arguments))
 
 
 def _sandbox_probe(arguments: list[str]) -> int:

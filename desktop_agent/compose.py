@@ -29,6 +29,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.engine import Engine, Environment
+from desktop_agent.engine.permissions.checked_sandbox import FindPlaces
 from desktop_agent.engine.skills.catalog import Places
 from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.session_files.files import SessionFiles
@@ -36,6 +37,7 @@ from desktop_agent.tools.shell.jobs import Jobs
 
 if TYPE_CHECKING:
     from desktop_agent.adapters.network.guarded_network import GuardedNetwork
+    from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
     from desktop_agent.adapters.skills.library import SkillLibrary
     from desktop_agent.engine.mcp.servers import Servers, Surroundings
 
@@ -199,12 +201,15 @@ def _environment(
     store_path: Path,
     secrets: Secrets,
 ) -> Environment:
+    sandbox = _sandbox(data_dir, network) if network is not None else None
     return Environment(
         new_jobs=Jobs,
         new_skills=lambda emit: _skills(data_dir, config_dir, emit),
         own=_own_places(data_dir, config_dir),
         describe_model=lambda name: model.call("model_info", model=name),
-        sandbox=_sandbox(data_dir, network) if network is not None else None,
+        sandbox=sandbox,
+        registries=_registries(sandbox, data_dir) if sandbox is not None else None,
+        served=sandbox,
         inventory=_inventory(data_dir),
         installer=_installer(),
         is_machine_sandbox=network is None,
@@ -240,12 +245,20 @@ def _installer() -> SandboxInstaller:
     return PackageInstaller()
 
 
-def _sandbox(data_dir: Path, network: GuardedNetwork) -> Sandbox:
+def _sandbox(data_dir: Path, network: GuardedNetwork) -> NetworkedSandbox:
     # Elsewhere than on Linux it says that it doesn't hold, and why.
     from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
     from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 
     return NetworkedSandbox(BubblewrapSandbox(data_dir), network)
+
+
+def _registries(sandbox: Sandbox, data_dir: Path) -> FindPlaces:
+    from desktop_agent.adapters.sandbox.registries import PackageRegistries
+    from desktop_agent.tools.shell.environment import command_environment
+
+    folder = data_dir / "sandbox" / "empty"
+    return PackageRegistries(sandbox, folder, lambda: command_environment({})).places
 
 
 def _network(ask: AskHost) -> GuardedNetwork:

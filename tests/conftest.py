@@ -44,6 +44,7 @@ _LIMITS = (
     "engine.skills.requirements._TIME_S",
     "engine.skills.registry._PATIENCE_S",
     "engine.mcp.servers._PATIENCE_S",
+    "engine.permissions.host_requests._PATIENCE_S",
     "adapters.sandbox.made_files._GIT_S",
     "adapters.sandbox.probes._PATIENCE_S",
 )

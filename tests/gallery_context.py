@@ -78,7 +78,7 @@ async def show_context(gallery: Gallery) -> None:
     terminal = Terminal(gallery.theme, "job_1", window)
     terminal.show()
     printed = "\n".join(f"  VITE ready in {n} ms" for n in range(300, 330))
-    terminal.show_output(JobOutput("npm run dev", printed, True, None, 92.0))
+    terminal.show_output(JobOutput("npm run dev", printed, True, None, 92.0, (5173,)))
     await gallery.take("92-terminal", terminal)
     terminal.show_output(JobOutput("npm run dev", printed, True, 143, 97.0))
     await gallery.take("93-terminal-ended", terminal)

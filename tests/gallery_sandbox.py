@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QPushButton, QScrollArea
+from PySide6.QtWidgets import QMenu, QPushButton, QScrollArea
 
 from desktop_agent.core.approvals import ApprovalRequest, Rule
 from desktop_agent.core.events import (
@@ -125,6 +125,7 @@ def asks_for_host(agent_id: str, number: int) -> Event:
             reason="`npm install` wants to reach it (port 443). What it reads could be sent there.",
             stakes=("reaches the network",),
             rules=(Rule("network", f"{host}:443"),),
+            together=tuple(Rule("network", f"{one}:443") for one in (host, "files.example")),
             created_at=story.NOW - 30,
         ),
     )
@@ -208,6 +209,9 @@ async def _cards(gallery: Gallery) -> None:
     button = next(b for c in cards for b in c.findChildren(QPushButton, "allowAlways"))
     menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
     await gallery.take("75-host-menu", menu)
+    group = menu.findChild(QMenu, "allowTogether")
+    group.popup(menu.mapToGlobal(menu.rect().bottomLeft()))
+    await gallery.take("75b-registries-menu", group)
     menu.close()
 
 

@@ -40,7 +40,8 @@ class ApprovalRequest(Value, frozen=True):
 
     `title` is a plain question, `display` the exact effect, `stakes` short chips such as
     `writes 1 file`, `reason` why it is asked, `rules` what *Allow* may remember, `refusals`
-    what *Refuse* may, `lost` what it deletes that no undo brings back.
+    what *Refuse* may, `lost` what it deletes that no undo brings back. `together` are rules that
+    *Allow* may remember all at once, the request's own among them.
     """
 
     id: RequestId
@@ -54,6 +55,7 @@ class ApprovalRequest(Value, frozen=True):
     refusals: tuple[Rule, ...] = ()
     created_at: float = 0.0
     lost: tuple[str, ...] = ()
+    together: tuple[Rule, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -71,10 +73,11 @@ class AllowOnce(Value, frozen=True):
 class AllowAlways(Value, frozen=True):
     """Run it, and allow whatever the rule covers from now on.
 
-    Of a command with several parts the rule may cover only some.
+    Of a command with several parts the rule may cover only some. `others` are kept with it.
     """
 
     rule: Rule
+    others: tuple[Rule, ...] = ()
 
 
 class Edited(Value, frozen=True):

@@ -65,7 +65,8 @@ class EventPage:
 class JobOutput:
     """What a command in the background printed last: all of it, or its end if `is_cut`.
 
-    `exit_code` is None while it runs, `seconds` since when it does.
+    `exit_code` is None while it runs, `seconds` since when it does. `ports` are those that commands
+    of its session serve, which this computer's own programs don't see.
     """
 
     command: str
@@ -73,6 +74,7 @@ class JobOutput:
     is_cut: bool = False
     exit_code: int | None = None
     seconds: float = 0.0
+    ports: tuple[int, ...] = ()
 
 
 class AgentCommands(Protocol):
@@ -191,6 +193,7 @@ class EngineQueries(Protocol):
     async def ask_aside(self, agent_id: AgentId, question: str) -> str: ...
     async def context_use(self, agent_id: AgentId) -> ContextUse: ...
     async def job_output(self, agent_id: AgentId, job_id: str) -> JobOutput | None: ...
+    async def share_port(self, agent_id: AgentId, port: int) -> int: ...
     async def skill_detail(self, root: str, directory: str) -> SkillDetail | None: ...
     async def provided_files(self, root: str) -> tuple[SkillFile, ...]: ...
     async def remember_here(self, root: str, line: str) -> str: ...

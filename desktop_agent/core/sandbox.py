@@ -173,6 +173,18 @@ class Sandbox(Protocol):
         ...
 
 
+class ServedPorts(Protocol):
+    """Knows what commands of a session serve in the session's own network."""
+
+    def served_ports(self, session_id: SessionId) -> tuple[int, ...]:
+        """Return the ports that they listen on."""
+        ...
+
+    async def share_port(self, session_id: SessionId, port: int) -> int:
+        """Have this computer's programs reach such a port; return where. Raises ToolError."""
+        ...
+
+
 class SandboxInstaller(Protocol):
     """Installs what the sandbox needs, as the person has agreed to; never for an agent."""
 

@@ -90,7 +90,7 @@ class Engine(
         self._budget_guard = BudgetGuard(self._agents, self._is_priced)
         self._steering = self._new_steering(around.describe_model)
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
-        held = Confinement(self._sandbox, around.is_machine_sandbox, around.own)
+        held = Confinement(self._sandbox, around.is_machine_sandbox, around.own, around.registries)
         self._dispatch = Dispatch(
             tools=self._toolbox,
             approvals=self._approvals,
@@ -102,6 +102,7 @@ class Engine(
             kept=self._kept,
         )
         self._hosts, self._installer = self._dispatch.hosts, around.installer
+        self._served = around.served
         self._context = self._new_context(around.describe_model, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits

@@ -21,6 +21,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.base.ports import FileHistory
 from desktop_agent.engine.engine import Engine, Environment
+from desktop_agent.engine.permissions.checked_sandbox import FindPlaces
 from desktop_agent.engine.skills.registry import Skills
 from desktop_agent.engine.tree.agents import Agents
 from tests.helpers.engines import agent_of, tree_of
@@ -99,6 +100,7 @@ class Rig:
         history: FileHistory | None = None,
         is_machine_sandbox: bool = False,
         new_mcp: Callable[[Any], Any] | None = None,
+        registries: FindPlaces | None = None,
     ) -> None:
         own = self._tools()
         self.model = model or ScriptedModel(*script)
@@ -120,6 +122,7 @@ class Rig:
                 new_skills=new_skills,
                 describe_model=describe_model,
                 sandbox=sandbox,
+                registries=registries,
                 history=history,
                 is_machine_sandbox=is_machine_sandbox,
                 new_mcp=new_mcp,

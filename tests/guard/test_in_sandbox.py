@@ -17,6 +17,7 @@ from desktop_agent.adapters.network.networked_sandbox import NetworkedSandbox
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary
+from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from tests.guard.rig import NO, SESSION, Person, origin, program
 
@@ -163,3 +164,55 @@ async def test_where_nothing_listens_a_client_is_not_kept_waiting(inside: Sandbo
         port = database.port
     code, _ = await inside.run(f"curl -sS http://localhost:{port}/", ports=(port,))
     assert code not in {0, 28}  # closed, not timed out
+
+
+SERVE = (
+    "printf hi > index.html; python3 -m http.server 8123 --bind 127.0.0.1 & "
+    "until [ -e stop ]; do sleep 0.1; done; kill $!"
+)
+
+
+async def served(inside: Sandboxed, port: int) -> None:
+    while port not in inside.sandbox.served_ports(SESSION):
+        await asyncio.to_thread(os.sched_yield)
+
+
+async def fetch(port: int) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET /index.html HTTP/1.0\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return answer
+
+
+async def test_what_a_command_serves_is_seen_by_the_persons_browser_once_it_is_opened(
+    inside: Sandboxed,
+) -> None:
+    serving = asyncio.create_task(inside.run(SERVE))
+    await served(inside, 8123)
+    port = await inside.sandbox.share_port(SESSION, 8123)
+    assert (await fetch(port)).endswith(b"\r\n\r\nhi")
+    assert await inside.sandbox.share_port(SESSION, 8123) == port, "opened twice"
+    # What is open to this computer is no way into another session, and ends with its own.
+    with pytest.raises(ToolError, match="nothing serves port 8123"):
+        await inside.sandbox.share_port(SessionId("se_2"), 8123)
+    with pytest.raises(ToolError, match="nothing serves port 8124"):
+        await inside.sandbox.share_port(SESSION, 8124)
+    await inside.sandbox.forget(SESSION)
+    with pytest.raises(ConnectionError):
+        await fetch(port)
+    (inside.folder / "stop").touch()
+    await serving
+
+
+async def test_a_port_that_is_taken_here_is_opened_at_another(inside: Sandboxed) -> None:
+    async with origin() as taken:
+        command = SERVE.replace("8123", str(taken.port))
+        serving = asyncio.create_task(inside.run(command))
+        await served(inside, taken.port)
+        port = await inside.sandbox.share_port(SESSION, taken.port)
+        assert port != taken.port
+        assert (await fetch(port)).endswith(b"hi")
+    (inside.folder / "stop").touch()
+    await serving

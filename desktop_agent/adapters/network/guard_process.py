@@ -22,9 +22,9 @@ _ALLOWED = frozenset({
 _ALLOWED_BEGINNINGS = ("LC_", "_PYI_")
 
 
-def program(kind: Literal["guard", "listener"]) -> tuple[str, ...]:
-    """Return what starts the guard, or what opens a listener; its descriptor's number follows."""
-    module = "desktop_agent.guard" + (".listener" if kind == "listener" else "")
+def program(kind: Literal["guard", "listener", "share"]) -> tuple[str, ...]:
+    """Return what starts the guard, or a program of its; their numbers follow."""
+    module = "desktop_agent.guard" + ("" if kind == "guard" else f".{kind}")
     return own_program(f"--{kind}", module)
 
 

@@ -10,10 +10,12 @@ from weakref import WeakValueDictionary
 
 from desktop_agent.adapters.network.guarded_network import GuardedNetwork
 from desktop_agent.adapters.network.session_listener import open_listener
+from desktop_agent.adapters.network.shared_port import SharedPort
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.network.command_proxy import PORT as PROXY
 from desktop_agent.core.network.command_proxy import proxy_environment
 from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
+from desktop_agent.core.tool import ToolError
 
 _log = logging.getLogger(__name__)
 
@@ -24,6 +26,10 @@ class NetworkKeeper(Protocol):
     @property
     def words(self) -> Sequence[str]:
         """What starts a program within it."""
+        ...
+
+    def listening(self) -> tuple[int, ...]:
+        """Return the ports that something in it listens on."""
         ...
 
 
@@ -78,6 +84,7 @@ class NetworkedSandbox:
         self._network = network
         self._served: dict[SessionId, NetworkKeeper] = {}
         self._ports: dict[SessionId, set[int]] = {}
+        self._shared: dict[tuple[SessionId, int], SharedPort] = {}
         self._locks: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     @property
@@ -107,7 +114,42 @@ class NetworkedSandbox:
         self._served.pop(session_id, None)
         self._ports.pop(session_id, None)
         self._network.forget(session_id)
+        await self._end_shared(session_id)
         await self._sandbox.forget(session_id)
+
+    def served_ports(self, session_id: SessionId) -> tuple[int, ...]:
+        """Return the ports that commands of a session listen on, in its own network."""
+        keeper = self._served.get(session_id)
+        if keeper is None:
+            return ()
+        ours = {PROXY, *self._ports.get(session_id, ())}
+        return tuple(port for port in keeper.listening() if port not in ours)
+
+    async def share_port(self, session_id: SessionId, port: int) -> int:
+        """Have this computer's programs reach such a port; return where. Raises ToolError."""
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            known = self._shared.get((session_id, port))
+            if known is not None and known.is_alive:
+                return known.port
+            keeper = self._served.get(session_id)
+            if keeper is None or port not in self.served_ports(session_id):
+                raise ToolError(f"nothing serves port {port} in this session any more.")
+            try:
+                shared = await asyncio.to_thread(SharedPort, keeper.words, port)
+            except OSError as error:
+                raise ToolError(f"port {port} can't be opened here: {error}.") from None
+            if known is not None:
+                await asyncio.to_thread(known.close)
+            if self._served.get(session_id) is not keeper:  # forgotten meanwhile
+                await asyncio.to_thread(shared.close)
+                raise ToolError("the session has ended.")
+            self._shared[session_id, port] = shared
+            return shared.port
+
+    async def _end_shared(self, session_id: SessionId) -> None:
+        for key in [one for one in self._shared if one[0] == session_id]:
+            await asyncio.to_thread(self._shared.pop(key).close)
 
     async def _open(self, boundary: Boundary) -> bool:
         """Return whether the session has a way out, opened if need be. Raises ToolError."""
@@ -117,6 +159,7 @@ class NetworkedSandbox:
             keeper = await self._sandbox.keeper(session_id)
             if self._served.get(session_id) is not keeper:
                 self._network.forget(session_id)
+                await self._end_shared(session_id)
                 self._ports[session_id] = set()
                 if not await self._serve(session_id, keeper, PROXY):
                     return False

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from desktop_agent.core.tool import ToolError
@@ -18,6 +19,8 @@ from desktop_agent.core.tool import ToolError
 PROGRAMS = "/usr/bin:/bin:/usr/local/bin:/usr/sbin:/run/current-system/sw/bin"
 _LARGEST_STATUS = 4096
 _EXIT_S = 2.0
+# TCP_LISTEN in the kernel's include/net/tcp_states.h.
+_LISTENS = "0A"
 
 
 class Keeper:
@@ -65,6 +68,14 @@ class Keeper:
             return False
         return now == (self._user, self._network)
 
+    def listening(self) -> tuple[int, ...]:
+        """Return the ports that something in the network listens on."""
+        found: set[int] = set()
+        for name in ("tcp", "tcp6"):
+            with contextlib.suppress(OSError, ValueError):
+                found |= set(_listening(Path(f"/proc/{self._pid}/net/{name}").read_text()))
+        return tuple(sorted(found)) if self.is_alive else ()
+
     def close(self) -> None:
         """End the keeper, and with it the network, once no command is in it any more."""
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -107,6 +118,14 @@ def _await_start(process: subprocess.Popen[bytes]) -> None:
     process.stdin.flush()
     if process.stdout.read(1) != b".":
         raise ChildProcessError("it ended")
+
+
+def _listening(table: str) -> Iterator[int]:
+    """Yield local ports; of a line's fields the second is the local address, the fourth a state."""
+    for line in table.splitlines()[1:]:
+        fields = line.split(maxsplit=4)
+        if len(fields) > 3 and fields[3] == _LISTENS:
+            yield int(fields[1].rpartition(":")[2], 16)
 
 
 def _identity(pid: int, kind: str) -> tuple[int, int]:

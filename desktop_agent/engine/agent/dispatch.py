@@ -189,7 +189,7 @@ class Dispatch:
         self._outputs = outputs
         self._sandbox = confinement.sandbox
         self._is_machine_sandbox = confinement.is_machine
-        self.hosts = HostRequests(approvals)
+        self.hosts = HostRequests(approvals, registries=confinement.registries)
         self.permits = OutsidePermits()
         self._steering = steering
         self._own = confinement.own

@@ -12,13 +12,14 @@ from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.core.sandbox import Sandbox, SandboxInstaller, SandboxInventory
+from desktop_agent.core.sandbox import Sandbox, SandboxInstaller, SandboxInventory, ServedPorts
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.agent.dispatch import Dispatch
 from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.base.ports import FileHistory, Model
 from desktop_agent.engine.context.context import ContextServices
+from desktop_agent.engine.permissions.checked_sandbox import FindPlaces
 from desktop_agent.engine.skills.registry import Skills
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ class Environment:
     `new_skills` makes the catalog of skills, given who hears of its changes; without it there
     are none. `own` are the app's own files, which are asked about in every mode.
     `describe_model` knows a model's price by its name. Commands run in the `sandbox` where it
-    holds, `inventory` knows what is in it, `installer` installs what it needs;
-    `is_machine_sandbox` tells that the person has set this machine apart for the agent. `rules`
-    hold while the app runs, beside the stored ones. `history` keeps what agents change in files;
-    without it nothing can be undone. `new_mcp` makes what MCP servers run in; without it there
-    are none.
+    holds, `inventory` knows what is in it, `installer` installs what it needs, `registries` finds
+    the hosts that packages come from, `served` knows what commands serve; `is_machine_sandbox`
+    tells that the person has set this machine apart for the agent. `rules` hold while the app
+    runs, beside the stored ones. `history` keeps what agents change in files; without it nothing
+    can be undone. `new_mcp` makes what MCP servers run in; without it there are none.
     """
 
     new_jobs: Callable[[], Any] | None = None
@@ -50,6 +51,8 @@ class Environment:
     sandbox: Sandbox | None = None
     inventory: SandboxInventory | None = None
     installer: SandboxInstaller | None = None
+    registries: FindPlaces | None = None
+    served: ServedPorts | None = None
     is_machine_sandbox: bool = False
     rules: Sequence[Rule] = ()
     history: FileHistory | None = None

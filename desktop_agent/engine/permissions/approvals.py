@@ -97,7 +97,8 @@ class Approvals:
             return
         rule = decision.rule if isinstance(decision, AllowAlways | Deny) else None
         if rule is not None:
-            self._remember(rule, origin=waiting.request.title, uses=1)
+            others = decision.others if isinstance(decision, AllowAlways) else ()
+            self._remember(rule, *others, origin=waiting.request.title, uses=1)
         self._resolve(waiting, decision)
         if rule is not None:
             self._resolve_others()
@@ -136,9 +137,15 @@ class Approvals:
             with suppress(StoreError):  # a rule of a session that is gone matches nothing
                 self._save(kept)
 
-    def _remember(self, rule: Rule, *, origin: str, uses: int) -> None:
-        made = msgspec.structs.replace(rule, origin=origin, created_at=time.time(), uses=uses)
-        self._save((*(r for r in self._rules if not _same(r, rule)), made))
+    def _remember(self, rule: Rule, *others: Rule, origin: str, uses: int) -> None:
+        """Keep rules; `uses` are those of the first."""
+        now = time.time()
+        made = [
+            msgspec.structs.replace(one, origin=origin, created_at=now, uses=0 if number else uses)
+            for number, one in enumerate((rule, *others))
+        ]
+        kept = (old for old in self._rules if not any(_same(old, new) for new in made))
+        self._save((*kept, *made))
 
     def _save(self, rules: tuple[Rule, ...]) -> None:
         self._store.save_rules(rules)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
 from desktop_agent.core.workspace import OwnPlaces
+
+FindPlaces = Callable[[], Awaitable[tuple[str, ...]]]
 
 _log = logging.getLogger(__name__)
 
@@ -111,9 +113,11 @@ class CheckedSandbox:
 class Confinement:
     """What keeps commands: a sandbox, or, as the person says, the machine (`is_machine`).
 
-    `own` are the app's own files, which no tool touches unasked.
+    `own` are the app's own files, which no tool touches unasked. `registries` finds the hosts
+    that packages come from, as `HOST:PORT`.
     """
 
     sandbox: CheckedSandbox | None = None
     is_machine: bool = False
     own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
+    registries: FindPlaces | None = None

@@ -29,8 +29,10 @@ from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.permissions.checked_sandbox import FindPlaces
 from desktop_agent.engine.permissions.host_rules import (
     NETWORK,
+    USUAL_PORTS,
     covers_host,
     deciding,
     host_rule,
@@ -40,6 +42,7 @@ from desktop_agent.engine.permissions.scope import Scope
 # A program that was refused often tries again at once.
 _REMEMBERED_S = 60.0
 _MOST_OPEN = 8
+_PATIENCE_S = 2.0
 _LONGEST_COMMAND = 120
 
 _ALLOWED = HostVerdict(True)
@@ -124,9 +127,15 @@ class _Asker:
 class HostRequests:
     """Answers for hosts. For the engine thread."""
 
-    def __init__(self, approvals: Approvals, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        approvals: Approvals,
+        clock: Callable[[], float] = time.monotonic,
+        registries: FindPlaces | None = None,
+    ) -> None:
         self._approvals = approvals
         self._clock = clock
+        self._registries = registries
         # A session that was deleted is not kept for this; its commands have ended.
         self._sessions: WeakValueDictionary[SessionId, Session] = WeakValueDictionary()
         self._commands: defaultdict[SessionId, list[_Command]] = defaultdict(list)
@@ -237,10 +246,14 @@ class HostRequests:
                 return None
             return Deny(by="rule") if rule.is_deny else AllowAlways(rule)
 
-        request = _request(asker, question)
+        async def ask() -> Decision:
+            request = _request(asker, question, await self._together(question))
+            # A rule may have been made meanwhile.
+            return settle() or await self._approvals.ask(request, session, settle)
+
         with asker.busy(f"asking whether {question.host} may be reached", self._clock):
             self._waiting[session.info.id] += 1
-            asking = asyncio.ensure_future(self._approvals.ask(request, session, settle))
+            asking = asyncio.ensure_future(ask())
             ending = [asker.command.ended] if asker.command is not None else []
             try:
                 await asyncio.wait({asking, *ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -250,13 +263,26 @@ class HostRequests:
                 self._waiting -= Counter({session.info.id: 1})
                 await asyncio.wait({asking})
 
+    async def _together(self, question: HostQuestion) -> tuple[str, ...]:
+        """Return the hosts that packages come from, the asked one first, if it is one of them."""
+        if self._registries is None or question.port not in USUAL_PORTS:
+            return ()
+        finding = asyncio.ensure_future(self._registries())
+        # Who waits for an answer sees the question soon; the next one has them.
+        await asyncio.wait({finding}, timeout=_PATIENCE_S)
+        places, asked = finding.result() if finding.done() else (), _place(question)
+        if asked not in places or len(places) < 2:
+            return ()
+        return (asked, *(place for place in places if place != asked))
+
     def _verdict(self, decision: Decision, question: HostQuestion) -> HostVerdict:
         host, port = question.host, question.port
         match decision:
             case AllowOnce():
                 return _ALLOWED
-            case AllowAlways(rule) if rule.tool == NETWORK and covers_host(
-                rule.pattern, host, port
+            case AllowAlways(rule, others) if any(
+                one.tool == NETWORK and covers_host(one.pattern, host, port)
+                for one in (rule, *others)
             ):
                 return _ALLOWED
             case Deny(by=by):
@@ -271,11 +297,15 @@ class HostRequests:
         self._refused[_key(question)] = now + _REMEMBERED_S
 
 
+def _place(question: HostQuestion) -> str:
+    return f"{question.host}:{question.port}"
+
+
 def _key(question: HostQuestion) -> tuple[SessionId, str, int]:
     return (question.session_id, question.host, question.port)
 
 
-def _request(asker: _Asker, question: HostQuestion) -> ApprovalRequest:
+def _request(asker: _Asker, question: HostQuestion, together: tuple[str, ...]) -> ApprovalRequest:
     host, port = question.host, question.port
     words = asker.command.words if asker.command is not None else ""
     if len(words) > _LONGEST_COMMAND:
@@ -298,6 +328,7 @@ def _request(asker: _Asker, question: HostQuestion) -> ApprovalRequest:
         rules=(rule,),
         refusals=(msgspec.structs.replace(rule, is_deny=True),),
         created_at=time.time(),
+        together=tuple(Rule(NETWORK, place) for place in together),
     )
 
 

@@ -9,7 +9,7 @@ from desktop_agent.core.network.hosts import LOCALHOST, local_port, split_place
 
 NETWORK = "network"
 _FETCH = "web_fetch"
-_USUAL_PORTS = frozenset({80, 443})
+USUAL_PORTS = frozenset({80, 443})
 
 
 def host_rule(host: str, port: int) -> Rule:
@@ -30,7 +30,7 @@ def covers_host(pattern: str, host: str, port: int) -> bool:
     """Whether a rule's pattern speaks of this port; without one it means the web's usual."""
     if not pattern or pattern == f"{host}:{port}":
         return True
-    return pattern == host and port in _USUAL_PORTS
+    return pattern == host and port in USUAL_PORTS
 
 
 def refusing(rules: Iterable[Rule], root: str, host: str, port: int) -> Rule | None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from desktop_agent.core.events import Event
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+from desktop_agent.gui.kit.links import open_local
 from desktop_agent.gui.kit.widgets import ticker
 from desktop_agent.gui.state.background_jobs import BackgroundJobs
 
@@ -59,8 +60,13 @@ class TerminalsController(Controller):
         terminal.output_wanted.connect(lambda: self._ask(key))
         terminal.typed.connect(partial(self._engine.type_into_job, agent_id, job_id))
         terminal.stop_requested.connect(partial(self._engine.stop_job, agent_id, job_id))
+        terminal.port_requested.connect(partial(self._open_port, agent_id))
         terminal.destroyed.connect(lambda: self._open.pop(key, None))
         return terminal
+
+    def _open_port(self, agent_id: AgentId, port: int) -> None:
+        reached = self._queries.engine.share_port(agent_id, port)
+        self._queries.ask(lambda port: open_local(f"http://localhost:{port}/", port), reached)
 
     def _ask(self, key: _Key) -> None:
         """Ask for the newest output, once at a time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
@@ -10,7 +11,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.remember import RememberController
 from desktop_agent.gui.controllers.search import SearchController
-from desktop_agent.gui.kit.links import open_link, open_path
+from desktop_agent.gui.kit.links import local_port, open_link, open_local, open_path
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.widgets import single_timer
 
@@ -41,7 +42,7 @@ class TranscriptController(Controller):
     def _on_page_made(self, view: TranscriptView, agent_id: str) -> None:
         view.earlier_requested.connect(lambda: self._load_earlier(AgentId(agent_id)))
         view.open_path_requested.connect(self._open_path)
-        view.open_link_requested.connect(open_link)
+        view.open_link_requested.connect(partial(self._open_link, AgentId(agent_id)))
         # Cards that wait come into view and leave it.
         view.waiting_changed.connect(self._start_look)
         bar = view.browser.verticalScrollBar()
@@ -50,6 +51,13 @@ class TranscriptController(Controller):
 
     def _start_look(self) -> None:
         self._look.start()
+
+    def _open_link(self, agent_id: AgentId, address: str) -> None:
+        if port := local_port(address):
+            reached = self._queries.engine.share_port(agent_id, port)
+            self._queries.ask(lambda port: open_local(address, port), reached)
+        else:
+            open_link(address)
 
     def _open_path(self, path: str) -> None:
         if not open_path(path, self._session.workspace):

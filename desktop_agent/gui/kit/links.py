@@ -11,6 +11,7 @@ from desktop_agent import paths
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.safe_text import with_marks
 
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::1", "::"})
 _SCHEMES = ("http", "https", "mailto")
 
 
@@ -19,6 +20,23 @@ def open_link(address: str) -> None:
     url = QUrl(address)
     if url.scheme() in _SCHEMES:
         QDesktopServices.openUrl(url)
+
+
+def local_port(address: str) -> int:
+    """Return the port that an address names of this computer; 0 for any other address."""
+    url = QUrl(address)
+    is_web = url.scheme() in ("http", "https")
+    return url.port(0) if is_web and url.host() in _LOCAL_HOSTS else 0
+
+
+def open_local(address: str, port: int) -> None:
+    """Open an address of this computer at the port where it is reached; with 0 as it is."""
+    url = QUrl(address)
+    if port:
+        url.setPort(port)
+        # At `localhost` somebody else may answer, by the newer protocol.
+        url.setHost("127.0.0.1")
+    open_link(plain_address(url))
 
 
 def plain_address(url: QUrl) -> str:

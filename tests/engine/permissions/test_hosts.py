@@ -42,8 +42,18 @@ PATTERN = f"{HOST}:{PORT}"
 class Running(Rig):
     """A session whose main agent runs the command `npm install` until the gate opens."""
 
-    def __init__(self, folder: Path, mode: Mode = "ask", rules: tuple[Rule, ...] = ()) -> None:
-        super().__init__(folder, calls(("run", {})), says("done"), mode=mode)
+    def __init__(
+        self,
+        folder: Path,
+        mode: Mode = "ask",
+        rules: tuple[Rule, ...] = (),
+        registries: tuple[str, ...] = (),
+    ) -> None:
+        async def find() -> tuple[str, ...]:
+            return registries
+
+        script = (calls(("run", {})), says("done"))
+        super().__init__(folder, *script, mode=mode, registries=find)
         self.engine._approvals._given = rules
         self.asked: list[asyncio.Task[HostVerdict]] = []
 
@@ -126,6 +136,27 @@ async def test_a_rule_of_the_folder_holds_there_alone_and_for_that_port(tmp_path
     await rig.until(ApprovalRequested, 3)
     await rig.end()
     assert [one.result().is_allowed for one in rig.asked] == [True, False, False, False]
+
+
+async def test_the_hosts_that_packages_come_from_are_allowed_at_once(tmp_path: Path) -> None:
+    places = ("files.example:443", PATTERN, "tools.example:443")
+    rig = Running(tmp_path, registries=places)
+    await rig.begin()
+    answer, waiting = rig.ask(), rig.ask("tools.example")
+    request = await rig.request()
+    await rig.until(ApprovalRequested, 2)
+    assert [rule.pattern for rule in request.together] == [PATTERN, places[0], places[2]]
+    first, *others = (Rule(NETWORK, one, "session", rig.session_id) for one in places)
+    assert rig.ask("elsewhere.example") is not None
+    assert (await rig.request(3)).together == ()
+    rig.engine.decide(request.id, AllowAlways(Rule(NETWORK, PATTERN, "session", rig.session_id)))
+    assert await answer == ALLOWED
+    rig.engine.decide(rig.of(ApprovalRequested)[1].request.id, AllowAlways(first, tuple(others)))
+    # Its own host is among them, and that no one asked for yet as well.
+    assert await waiting == ALLOWED
+    assert await rig.ask("files.example") == ALLOWED
+    assert len(rig.of(ApprovalRequested)) == 3
+    await rig.end()
 
 
 async def test_a_rule_that_is_deleted_holds_no_more(tmp_path: Path) -> None:

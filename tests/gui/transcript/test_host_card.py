@@ -12,6 +12,7 @@ from tests.gui.transcript.story import begins, call, needs, opened, runs, says
 from tests.helpers.panels import open_page
 
 RULE = Rule("network", "packages.example:443")
+REGISTRIES = (RULE, Rule("network", "files.example:443"), Rule("network", "tools.example:443"))
 REASON = "`npm install` wants to reach it (port 443). What it reads could be sent there."
 
 
@@ -30,6 +31,7 @@ def card(view):
             display=None,
             reason=REASON,
             rules=(RULE,),
+            together=REGISTRIES,
         ),
     )
     open_page(view, opened(*events, status="running"))
@@ -50,7 +52,26 @@ def test_it_says_which_host_for_which_command_and_what_that_could_mean(card) -> 
 
 def test_it_is_remembered_for_the_session_or_the_folder_and_no_further(card) -> None:
     menu = card.rule_menu()
-    assert [action.text() for action in menu.actions()] == [
+    assert [action.text() for action in menu.actions() if not action.menu()] == [
         "Always allow connections to packages.example:443, for this session",
         "Always allow connections to packages.example:443, in this folder",
+        "",
     ]
+
+
+def test_all_that_packages_come_from_is_named_and_allowed_at_once(card, view, clock) -> None:
+    decided = []
+    view.decided.connect(lambda _, decision: decided.append(decision))
+    menu = card.rule_menu()
+    (group,) = (action.menu() for action in menu.actions() if action.menu())
+    assert group.title() == "All 3 package registries"
+    named = [action.text() for action in group.actions() if not action.isEnabled()]
+    assert named == [rule.pattern for rule in REGISTRIES]
+    (allow,) = (action for action in group.actions() if "in this folder" in action.text())
+    assert allow.text() == "Always allow all of these, in this folder"
+    clock.advance(1)
+    allow.trigger()
+    ((rule, *others),) = ((one.rule, *one.others) for one in decided)
+    assert [one.pattern for one in (rule, *others)] == named
+    assert {(one.tool, one.scope) for one in (rule, *others)} == {("network", "folder")}
+    assert all(one.where for one in (rule, *others))

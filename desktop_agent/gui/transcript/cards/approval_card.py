@@ -303,7 +303,25 @@ class ApprovalCard(AskCard):
     def rule_menu(self) -> QMenu:
         """Return the menu of rules, each with exactly what it covers and where."""
         choices = self._choices(self._request.rules, self.tr("Always allow {rule}, {scope}"))
-        return rule_menu(self, choices, lambda rule: self._decide(AllowAlways(rule)))
+        menu = rule_menu(self, choices, lambda rule: self._decide(AllowAlways(rule)))
+        if self._request.together:
+            self._add_together(menu)
+        return menu
+
+    def _add_together(self, menu: QMenu) -> None:
+        """Add the registries that are allowed at once, each by its name."""
+        rules, session = self._request.together, self._host.session
+        menu.addSeparator()
+        words = self.tr("All {count} package registries").format(count=len(rules))
+        group = named(menu.addMenu(words), "allowTogether")
+        for rule in rules:
+            group.addAction(with_marks(rule.pattern)).setEnabled(False)
+        group.addSeparator()
+        for scope in scopes_of(rules[0]):
+            words = self.tr("Always allow all of these, {scope}").format(scope=scope_text(scope))
+            first, *others = (bound_rule(rule, scope, session) for rule in rules)
+            decision = AllowAlways(first, tuple(others))
+            group.addAction(words).triggered.connect(lambda _=False, d=decision: self._decide(d))
 
     def _choices(self, rules: Sequence[Rule], words: str) -> RuleChoices:
         display, session = self._request.display, self._host.session

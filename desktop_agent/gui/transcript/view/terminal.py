@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from desktop_agent.core.commands import JobOutput
+from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import clean, elapsed_text, with_marks
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
@@ -23,6 +26,7 @@ from desktop_agent.gui.kit.widgets import (
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 
 _EVERY_MS = 200
+_MOST_PORTS = 4
 
 
 class Terminal(QDialog):
@@ -32,17 +36,20 @@ class Terminal(QDialog):
         output_wanted: call `show_output`
         typed(str): a line for the command, with its end
         stop_requested: the command is to be ended
+        port_requested(int): what is served there is to be opened in the browser
     """
 
     output_wanted = Signal()
     typed = Signal(str)
     stop_requested = Signal()
+    port_requested = Signal(int)
 
     def __init__(self, theme: Theme, job_id: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("terminal")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Command in the background ({job})").format(job=job_id))
+        self._theme = theme
         self._command = ElidedLabel("", role="strong", name="terminalCommand")
         self._state = TextLabel(self.tr("Waiting…"), "muted", name="terminalState")
         self._view = OutputView(theme, self.tr("Output"), self)
@@ -56,7 +63,19 @@ class Terminal(QDialog):
         close.setAutoDefault(False)
         head = row(self._command, self._state, stretch=0)
         foot = row(self._input, self._stop, close, stretch=0)
-        column(head, (self._view, 1), foot, spacing=10, edges=(16, 14, 16, 14), within=self)
+        self._ports: tuple[int, ...] = ()
+        self._served = QWidget(self)
+        self._served_line = FlowLayout(self._served, 8)
+        self._served.hide()
+        column(
+            head,
+            (self._view, 1),
+            self._served,
+            foot,
+            spacing=10,
+            edges=(16, 14, 16, 14),
+            within=self,
+        )
         self._has_output = False
         self._clock: QTimer = ticker(self, _EVERY_MS, self.output_wanted.emit)
         self.resize(820, 520)
@@ -80,12 +99,30 @@ class Terminal(QDialog):
             # From here on the end stays in view for as long as it is.
             self._has_output = True
             self._view.moveCursor(QTextCursor.MoveOperation.End)
+        self._show_ports(output.ports[:_MOST_PORTS])
         if output.exit_code is None:
             time = elapsed_text(output.seconds)
             self._say(self.tr("Running · {time}").format(time=time))
         else:
             words = self.tr("Ended with exit code {code}")
             self._end(words.format(code=output.exit_code))
+
+    def _show_ports(self, ports: tuple[int, ...]) -> None:
+        if ports == self._ports:
+            return
+        self._ports = ports
+        for old in self._served.findChildren(TextButton):
+            self._served_line.removeWidget(old)
+            old.hide()
+            old.deleteLater()
+        for port in ports:
+            words = self.tr("Open localhost:{port}").format(port=port)
+            button = TextButton(self._theme, words, "external-link", name="openPort")
+            button.setToolTip(self.tr("The page runs in your browser, with your network."))
+            button.setAutoDefault(False)
+            button.clicked.connect(partial(self.port_requested.emit, port))
+            self._served_line.addWidget(button)
+        self._served.setVisible(bool(ports))
 
     def _say(self, words: str) -> None:
         if self._state.text() != words:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
-from desktop_agent.gui.kit.links import host_of, plain_address
+from desktop_agent.gui.kit.links import host_of, local_port, plain_address
 from desktop_agent.gui.kit.safe_text import hard_wrapped, terminal_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -56,6 +56,9 @@ def ask_to_open(
     layout.setSpacing(12)
     layout.addWidget(host)
     layout.addWidget(whole)
+    if local_port(address):
+        words = translate("Transcript", "It runs in your browser, with your network.")
+        layout.addWidget(TextLabel(words, "muted", dialog, name="linkNote", wraps=True))
     layout.addLayout(row(opener, copy, None, cancel))
     dialog.setMinimumWidth(420)
     dialog.open()
