@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from desktop_agent.core.approvals import ApprovalRequest, Rule
-from desktop_agent.core.changes import ChangedFile, PlannedFile, UndoPlan, UndoScope
-from desktop_agent.core.events import FilesChanged
+from desktop_agent.core.changes import ChangedFile, FolderLook, PlannedFile, UndoPlan, UndoScope
+from desktop_agent.core.events import FilesChanged, TurnStarted
 from desktop_agent.core.ids import AgentId, MessageId, RequestId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay, ToolCall
 from desktop_agent.gui.changes.rows import Named
 from desktop_agent.gui.changes.undo_dialog import UndoDialog
 from tests import gallery_story as story
-from tests.gui.changes.samples import made, session_of, undo
+from tests.bench.stage import pause
+from tests.gui.changes.samples import FirstLooks, made, session_of, undo
 from tests.helpers.windows import part
 
 _MESSAGE = MessageId(f"{story.MAIN}/u1")
+# The window asks for the first look after a second.
+_LOOK_S = 2.0
 _PATCH = """--- a/src/retry.py
 +++ b/src/retry.py
 @@ -5,7 +5,9 @@
@@ -103,6 +106,7 @@ async def _ask_before(gallery: Any) -> None:
 async def show_changes(gallery: Any) -> None:
     """Take the end of a message, the page by file and by agent, and what is asked before."""
     await _ask_before(gallery)
+    await _first_look(gallery)
     window, sets = gallery.window, _sets()
     gallery.show(story.changed(sets))
     window.frame.header.set_changes(7)
@@ -129,6 +133,20 @@ async def show_changes(gallery: Any) -> None:
     )
     await gallery.take("76-no-changes")
     window.full.leave()
+
+
+async def _first_look(gallery: Any) -> None:
+    """Take the line of a first look at a large folder, and what is said when it is skipped."""
+    window = gallery.window
+    going = FolderLook(61_200, 100_000, is_going=True)
+    behind, window.queries.changes = window.queries.changes, FirstLooks(None, going)
+    gallery.show(story.changed(()))
+    gallery.hear(TurnStarted(story.MAIN))
+    await pause(_LOOK_S)
+    await gallery.take("69-first-look")
+    part(window, "noticeAction").click()
+    await gallery.take("69b-first-look-skipped")
+    window.queries.changes = behind
 
 
 async def _ask(gallery: Any, session: Any) -> None:

@@ -52,6 +52,19 @@ class ChangedFile(Value, frozen=True):
     was: str = ""
 
 
+class FolderLook(Value, frozen=True):
+    """How far the first look at a folder is: undo holds `held` of the `found` files and folders.
+
+    While it `is_listing` there may be more of them. What it was stopped before it had read stays
+    unknown until the app starts again.
+    """
+
+    held: int = 0
+    found: int = 0
+    is_listing: bool = False
+    is_going: bool = False
+
+
 class ChangeSet(Value, frozen=True):
     """What one call, or one undo, did to files.
 

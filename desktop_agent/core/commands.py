@@ -17,6 +17,7 @@ from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
 from desktop_agent.core.changes import (
     Choice,
+    FolderLook,
     SessionChanges,
     UndoPlan,
     UndoReport,
@@ -219,6 +220,8 @@ class ChangeRequests(Protocol):
     async def undo(self, scope: UndoScope, choices: Mapping[str, Choice]) -> UndoReport: ...
     async def undo_usage(self) -> tuple[UndoUsage, ...]: ...
     async def empty_undo(self, folder: str) -> None: ...
+    async def first_look(self, session_id: SessionId) -> FolderLook: ...
+    async def stop_first_look(self, session_id: SessionId) -> FolderLook: ...
 
 
 class EngineSide(EngineCommands, EngineQueries, ChangeRequests, Protocol):

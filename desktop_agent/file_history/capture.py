@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from desktop_agent.core.changes import ChangeSet, FileState, UndoError
+from desktop_agent.core.changes import ChangeSet, FileState, FolderLook, UndoError
 from desktop_agent.core.ids import AgentId, SessionId, new_change_set_id
 from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite, Recorded
 from desktop_agent.engine.base.digests import sha256
@@ -79,6 +79,17 @@ class Capture:
         folder = self._folder(os.fsencode(root))
         if not folder.is_listed:
             self._look_outside(folder, session_id, root, time.monotonic() + _FIRST_S)
+
+    def first_look(self, root: str, *, is_stopped: bool = False) -> FolderLook:
+        """Return how far the first look at a folder is; stop it if it `is_stopped`."""
+        place = os.path.realpath(os.fsencode(root))
+        folder = next((one for one in self._folders.values() if _is_below(place, one.root)), None)
+        if folder is None:
+            return FolderLook()
+        if is_stopped:
+            folder.stop()
+        held, found = folder.progress
+        return FolderLook(held, found, not folder.is_all_listed, folder.has_unread)
 
     def begin(self, begun: CallBegun) -> Captured:
         """Note what is there before a call. What was changed until now is recorded."""
@@ -213,7 +224,7 @@ class Capture:
             self._look_outside(folder, begun.session_id, begun.root, look_until)
             _read_until(folder, until)
             folder.was_waited_for = folder.has_unread
-            if folder.has_unread:
+            if folder.is_unknown:
                 call.remarks.append(_missing(folder))
         call.heads = tuple(git_head(folder.root) for folder in call.folders)
 
@@ -380,7 +391,7 @@ def _missing(folder: TrackedFolder) -> str:
     held, every = folder.progress
     if folder.is_all_listed:
         return f"Undo holds {held:,} of {every:,} files."
-    return f"Undo holds {held:,} files. There are more than {every:,}, which are looked at yet."
+    return f"Undo holds {held:,} files. There are more than {every:,}: not all were looked at."
 
 
 def _meet(one: _Call, other: _Call) -> bool:

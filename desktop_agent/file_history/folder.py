@@ -55,6 +55,7 @@ class TrackedFolder:
         self.is_listed = False
         # Whether a command has waited for what is unread.
         self.was_waited_for = False
+        self._is_stopped = False
         self.reader = Reader(history)
         self._history = history
         self._rules = IgnoreRules()
@@ -109,7 +110,12 @@ class TrackedFolder:
     @property
     def has_unread(self) -> bool:
         """Whether there is something to list or to read yet."""
-        return bool(self._unlisted or self._queue)
+        return bool(self._queue or (self._unlisted and not self._is_stopped))
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether there is something that the first look did not list or read, and may never."""
+        return self.has_unread or (self._is_stopped and bool(self._unlisted or self._unread))
 
     @property
     def is_all_listed(self) -> bool:
@@ -151,7 +157,7 @@ class TrackedFolder:
 
     def list_on(self, until: float) -> None:
         """Go on with the first look until then: a folder at least, each as a whole."""
-        if not self._unlisted:
+        if not self._unlisted or self._is_stopped:
             return
         try:
             with self._open() as (root, device):
@@ -167,7 +173,7 @@ class TrackedFolder:
 
     def read_some(self, until: float) -> None:
         """Read what is unread, for a while; what changed since it was listed waits for a look."""
-        if self._unlisted:
+        if self._unlisted and not self._is_stopped:
             self.list_on(until)
             return
         try:
@@ -180,6 +186,12 @@ class TrackedFolder:
             self._queue.clear()
         if not self._queue:
             self.save()
+
+    def stop(self) -> None:
+        """End the first look: what it has not read is not kept before it changes."""
+        self._is_stopped = True
+        self._queue.clear()
+        self.save()
 
     def save(self) -> None:
         """Write what is known to the history."""

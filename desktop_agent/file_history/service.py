@@ -41,6 +41,7 @@ class Service:
         self.capture = Capture(self._history, (folder, folder.parent))
         self._methods: dict[str, Callable[..., Any]] = {
             "watch": self.capture.watch,
+            "first_look": self.capture.first_look,
             "begin": self._begin,
             "end": self.capture.end,
             "held": self.capture.held,

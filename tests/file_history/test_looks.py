@@ -345,6 +345,55 @@ def test_an_undo_in_a_folder_nobody_looked_at_does_not_make_the_rest_seem_new(
     assert [one.kind for one in sets if one.kind == "outside"] == []
 
 
+def test_a_first_look_that_is_stopped_says_what_has_no_way_back_and_goes_on_at_the_next_start(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        (place.root / f"{number}.txt").write_text("before")
+    Clock(monkeypatch)
+    root = str(place.root)
+    place.capture.watch(S, root)
+    place.capture.read_on()
+    look = place.capture.first_look(root)
+    assert (look.held, look.found, look.is_going) == (0, 50, True)
+    look = place.capture.first_look(root, is_stopped=True)
+    assert (look.held, look.found, look.is_going) == (0, 50, False)
+    assert not place.capture.has_work
+    set_id, _ = place.begin("first")
+    (place.root / "7.txt").write_text("after")
+    (made,) = place.capture.end(set_id).recorded
+    assert [(file.path, file.is_held) for file in made.changes.files] == [("7.txt", False)]
+    assert made.changes.unheld == ("Undo holds 0 of 50 files.",)
+    set_id, _ = place.begin("second")
+    (place.root / "7.txt").write_text("once more")
+    (made,) = place.capture.end(set_id).recorded
+    assert [file.is_held for file in made.changes.files] == [True], "what was seen is kept"
+    again = Capture(place.history)
+    again.watch(S, root)
+    while again.has_work:
+        again.read_on()
+    assert again.first_look(root).held == 50
+
+
+def test_a_first_look_that_is_stopped_while_it_lists_begins_anew_at_the_next_start(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_id = begun_while_listing(place, Clock(monkeypatch))
+    look = place.capture.first_look(str(place.root), is_stopped=True)
+    assert look.is_listing
+    assert not look.is_going
+    assert not place.capture.has_work
+    (place.root / "new.txt").write_text("new")
+    assert place.changed(place.capture.end(set_id)) == [("new.txt", "created")]
+    again = Capture(place.history)
+    again.watch(S, str(place.root))
+    while again.has_work:
+        again.read_on()
+    look = again.first_look(str(place.root))
+    assert (look.held, look.found, look.is_listing) == (61, 61, False)
+    assert [one.kind for one in place.history.changes(S, str(place.root)).sets] == ["command"]
+
+
 class Clock:
     """Goes on by `step_s` whenever the test's thread looks at it."""
 

@@ -51,6 +51,18 @@ async def test_a_death_of_the_process_fails_no_call_and_is_said_once(tmp_path: P
     await rig.engine.close()
 
 
+async def test_how_far_the_first_look_is_can_be_asked_and_it_can_be_stopped(
+    tmp_path: Path,
+) -> None:
+    rig = UndoRig(tmp_path, [calls(shell("echo b > b.txt")), says("one")])
+    (rig.folder / "a.txt").write_text("a")
+    await rig.run("first")
+    look = await rig.engine.first_look(rig.session_id)
+    assert (look.held, look.found, look.is_going) == (2, 2, False)
+    assert await rig.engine.stop_first_look(rig.session_id) == look
+    await rig.engine.close()
+
+
 async def test_an_undo_that_is_finished_after_a_crash_is_told_like_any_other(
     tmp_path: Path,
 ) -> None:

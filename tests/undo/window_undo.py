@@ -30,6 +30,7 @@ from tests.e2e.window_run import run_window
 from tests.helpers.windows import part, words_in
 
 _LOOK_MS = 10
+_LOOKS_ON_A_PAGE = 50
 _OVER = ("files restored", "files put back")
 _LEFT = Qt.MouseButton.LeftButton
 
@@ -70,7 +71,12 @@ class Person:
             yield
         while self._is_cut_off and "cut off is finished" not in words_in(notices):
             yield
+        looks = 0
         while self._button() is None:
+            looks += 1
+            if looks % _LOOKS_ON_A_PAGE == 0:  # it is further up, at the end of the message
+                page = self._window.pages.page(self._window.flow.agent)
+                QTest.keyClick(page.browser, Qt.Key.Key_PageUp)
             yield
         _say("settled")
         QTest.mouseClick(self._button(), _LEFT)

@@ -15,6 +15,7 @@ from desktop_agent.adapters.undo.history_process import HistoryProcess
 from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
+    FolderLook,
     SessionChanges,
     UndoError,
     UndoPlan,
@@ -71,6 +72,10 @@ class ProcessHistory:
     async def watch(self, session_id: SessionId, root: str) -> None:
         """Look at a session's folder for the first time."""
         await self._call("watch", None, session_id=session_id, root=root)
+
+    async def first_look(self, root: str, *, is_stopped: bool = False) -> FolderLook:
+        """Return how far the first look at a folder is; stop it if it `is_stopped`."""
+        return await self._call("first_look", FolderLook, root=root, is_stopped=is_stopped)
 
     async def begin(self, begun: CallBegun) -> Captured:
         """Note what is there before a call."""

@@ -11,6 +11,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
+    FolderLook,
     SessionChanges,
     UndoPlan,
     UndoReport,
@@ -223,6 +224,10 @@ class FileHistory(Protocol):
 
     async def watch(self, session_id: SessionId, root: str) -> None:
         """Look at a session's folder for the first time; the rest goes on in the background."""
+        ...
+
+    async def first_look(self, root: str, *, is_stopped: bool = False) -> FolderLook:
+        """Return how far the first look at a folder is; stop it if it `is_stopped`."""
         ...
 
     async def begin(self, begun: CallBegun) -> Captured:

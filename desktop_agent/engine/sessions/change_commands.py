@@ -13,6 +13,7 @@ import msgspec
 from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
+    FolderLook,
     SessionChanges,
     UndoError,
     UndoPlan,
@@ -125,6 +126,14 @@ class ChangeCommands(ABC):
     async def empty_undo(self, folder: str) -> None:
         """Forget all that is kept for a folder, or for all of them if it is empty."""
         await self._keeper().empty(folder)
+
+    async def first_look(self, session_id: SessionId) -> FolderLook:
+        """Return how far the first look at a session's folder is."""
+        return await self._keeper().first_look(self._root(session_id))
+
+    async def stop_first_look(self, session_id: SessionId) -> FolderLook:
+        """Leave what the first look has not read yet without a way back; return how far it was."""
+        return await self._keeper().first_look(self._root(session_id), is_stopped=True)
 
     # -- inside --------------------------------------------------------------------------
 

@@ -12,13 +12,14 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from desktop_agent.core.changes import (
     Choice,
+    FolderLook,
     SessionChanges,
     UndoError,
     UndoPlan,
     UndoReport,
     UndoScope,
 )
-from desktop_agent.core.events import EngineFailed, Event, FilesChanged
+from desktop_agent.core.events import EngineFailed, Event, FilesChanged, TurnStarted
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
@@ -38,6 +39,9 @@ _NOTICE = "changes"
 # Where the engine says that something about the history of files went wrong.
 _UNDO_FAILED = "undo"
 _REDO, _UNDO = "redo_changes", "undo_changes"
+_LOOK, _STOP_LOOK = "first_look", "stop_first_look"
+# So long a first look may take before anything is said of it, and how often it is asked for.
+_LOOK_MS = 1000
 # A busy agent changes files many times a second; each look goes through all of the session.
 _REST_MS = 400
 _NEWS_MS = 20_000
@@ -64,6 +68,11 @@ class ChangesController(Controller):
         self._rest.timeout.connect(self.look)
         self._news = QTimer(self, singleShot=True, interval=_NEWS_MS)
         self._news.timeout.connect(lambda: self._frame.notices.remove(_NOTICE))
+        # Whether the first look at the folder of a session that works may go on.
+        self._shown_look: SessionId | None = None
+        self._may_look: dict[SessionId, bool] = {}
+        self._look_timer = QTimer(self, singleShot=True, interval=_LOOK_MS)
+        self._look_timer.timeout.connect(self._ask_first_look)
         parts.bridge.received.connect(self._on_received)
         self._session.shown.connect(self._on_session)
         self._session.agent_shown.connect(self._on_agent_shown)
@@ -88,6 +97,7 @@ class ChangesController(Controller):
         """Ask nothing any more: the window closes."""
         self._is_over = True
         self._rest.stop()
+        self._look_timer.stop()
 
     async def _look(self, session_id: SessionId) -> None:
         try:
@@ -131,15 +141,79 @@ class ChangesController(Controller):
         is_mine |= any(isinstance(one, EngineFailed) and one.where == _UNDO_FAILED for one in batch)
         if is_mine and not (self._rest.isActive() or self._is_over):
             self._rest.start()
+        if any(isinstance(event, TurnStarted) for event in batch):
+            self._expect_first_look(batch)
 
     def _on_session(self, page: AgentPage) -> None:
         self._say("")
+        self._frame.notices.remove(_LOOK)
+        self._shown_look = None
         self._last = None
+        self._look_timer.start()
         self._show(Facet.CHANGES)
         # Who keeps the changes is not woken for a session in which there are none.
         has_any = any(isinstance(event, FilesChanged) for event in page.events)
         if has_any or len(page.agents) > 1 or page.first_seq > 1:
             self.look()
+
+    # -- the first look at a folder ----------------------------------------------------------
+
+    def _expect_first_look(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            owner = self._known.owner(event) if isinstance(event, TurnStarted) else None
+            if owner is not None:
+                self._may_look.setdefault(owner, True)
+        if not (self._look_timer.isActive() or self._is_over):
+            self._look_timer.start()
+
+    def _ask_first_look(self) -> None:
+        session_id = self._session.current
+        if session_id is not None and self._may_look.get(session_id) and not self._is_over:
+            self._queries.run(self._follow_first_look(session_id), "the first look")
+
+    async def _follow_first_look(self, session_id: SessionId, *, is_stopped: bool = False) -> None:
+        changes = self._queries.changes
+        try:
+            ask = changes.stop_first_look if is_stopped else changes.first_look
+            look = await ask(session_id)
+        except UndoError:  # that is said where it matters
+            look = FolderLook()
+        self._may_look[session_id] = look.is_going
+        if session_id != self._session.current:
+            return
+        if is_stopped:
+            self._say(self._stopped_look(look))
+        elif look.is_going:
+            self._show_first_look(look, session_id)
+        else:
+            self._frame.notices.remove(_LOOK)
+
+    def _show_first_look(self, look: FolderLook, session_id: SessionId) -> None:
+        text = self.tr("Keeping what is in this folder, for undo: {held} of {found} files")
+        if look.is_listing:
+            text = self.tr("Looking at what is in this folder, for undo: {found} files so far")
+        notice = Notice(
+            text.format(held=f"{look.held:,}", found=f"{look.found:,}"),
+            "info",
+            _STOP_LOOK,
+            self.tr("Skip"),
+        )
+        if self._frame.notices.has(_LOOK) or self._shown_look != session_id:
+            self._frame.notices.put_behind(_LOOK, notice)
+        self._shown_look = session_id
+        self._look_timer.start()
+
+    def _stopped_look(self, look: FolderLook) -> str:
+        text = self.tr(
+            "Undo holds {held} of {found} files. What commands change in the others can’t be"
+            " undone, until the app starts again."
+        )
+        if look.is_listing:
+            text = self.tr(
+                "Undo holds {held} files. What commands change in the others can’t be undone,"
+                " until the app starts again."
+            )
+        return text.format(held=f"{look.held:,}", found=f"{look.found:,}")
 
     def _on_page_made(self, view: TranscriptView, agent_id: str) -> None:
         view.undo_requested.connect(self.request)
@@ -352,6 +426,9 @@ class ChangesController(Controller):
         return ", ".join(said) + "." if said else self.tr("Nothing was changed.")
 
     def _act(self, action: str) -> None:
+        if action == _STOP_LOOK and self._session.current is not None:
+            look = self._follow_first_look(self._session.current, is_stopped=True)
+            self._queries.run(look, "stopping the first look")
         if action in (_REDO, _UNDO) and self._last is not None:
             self.request_redo(self._last, is_seen=True)
 

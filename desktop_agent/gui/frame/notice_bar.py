@@ -77,6 +77,15 @@ class NoticeBar(QFrame):
         self._notices[key] = notice
         self._show()
 
+    def put_behind(self, key: str, notice: Notice) -> None:
+        """Put a notice behind those that are there, or in the place of the one of that key."""
+        self._notices = {key: notice} | self._notices | {key: notice}
+        self._show()
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a notice: it may have been dismissed."""
+        return key in self._notices
+
     def remove(self, key: str) -> None:
         if self._notices.pop(key, None) is not None:
             self._show()

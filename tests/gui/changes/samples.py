@@ -1,12 +1,18 @@
 """Change sets for the tests of the window."""
 
+from typing import Any
+
+from msgspec.structs import replace
+
 from desktop_agent.core.changes import (
     ChangedFile,
     ChangeSet,
     FileOverview,
+    FolderLook,
     SessionChanges,
 )
 from desktop_agent.core.events import FilesChanged
+from desktop_agent.core.ids import SessionId
 
 MAIN, CHILD = "ag_1", "sa_1"
 MESSAGE = "me_u1"
@@ -33,6 +39,24 @@ def made(set_id, *files, agent=MAIN, call="call_1", message=MESSAGE, at=100.0, *
         sum(max(0, one.removed) for one in listed),
         **more,
     )
+
+
+class FirstLooks:
+    """Stands before what the window asks the engine about changes: a first look that goes on."""
+
+    def __init__(self, behind: Any, *looks: FolderLook) -> None:
+        self._behind, self._looks = behind, list(looks)
+        self.stopped: list[SessionId] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._behind, name)
+
+    async def first_look(self, session_id: SessionId) -> FolderLook:
+        return self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
+
+    async def stop_first_look(self, session_id: SessionId) -> FolderLook:
+        self.stopped.append(session_id)
+        return replace(self._looks[0], is_going=False)
 
 
 def undo(set_id, *undoes, files=("a.py",), agent=MAIN, at=200.0):

@@ -8,10 +8,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.approvals import AllowOnce
+from desktop_agent.core.changes import FolderLook
 from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged
 from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from tests.gui.agents.test_window_agents import Team, agents_of, spawns
+from tests.gui.changes.samples import FirstLooks
 from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
 from tests.helpers.windows import bridge_of, part, side_panel, words_in
@@ -110,6 +112,25 @@ def work(qtbot, window, team, heard):
     assert not [e for e in heard if isinstance(e, EngineFailed)]
     changed = {one.path for e in heard if isinstance(e, FilesChanged) for one in e.changes.files}
     assert changed == {*MINE, *THEIRS, *MADE}
+
+
+def test_a_first_look_that_takes_long_is_shown_and_skipped_with_its_consequence(
+    window, team, qtbot
+):
+    looks = FirstLooks(
+        window.queries.changes,
+        FolderLook(0, 40_000, is_listing=True, is_going=True),
+        FolderLook(61_200, 100_000, is_going=True),
+    )
+    window.queries.changes = looks
+    team.scripts["main"] = [Say("All done.")]
+    write(qtbot, window, "Go")
+    wait_said(qtbot, window, "40,000 files so far")
+    wait_said(qtbot, window, "61,200 of 100,000 files")
+    qtbot.mouseClick(part(window, "noticeAction"), Qt.MouseButton.LeftButton)
+    wait_said(qtbot, window, "can’t be undone")
+    assert "61,200 of 100,000" in words_in(window.frame.notices)
+    assert looks.stopped == [window.flow.current]
 
 
 def test_a_subagent_a_message_and_a_file_are_taken_back_and_the_persons_own_edit_stays(
