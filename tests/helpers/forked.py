@@ -223,12 +223,6 @@ class Forks:
 FORKS = Forks()
 
 
-def fork_hosts_at(address: str) -> None:
-    """Start hosts by fork in this process, from now on."""
-    module, _, name = _SPAWN.rpartition(".")
-    setattr(import_module(module), name, partial(_start_by, bytes.fromhex(address)))
-
-
 def script_by_fork(script: Path, *words: str) -> tuple[str, ...]:
     """Return what starts a script that uses the SDK of MCP, for whoever starts it as a command."""
     if not CAN_FORK:

@@ -315,9 +315,9 @@ class SqliteStore(ImportStore):
         self, session_id: SessionId, events: Sequence[AgentEvent], info: SessionInfo | None
     ) -> None:
         ended: list[str] = []
-        is_forced = any(is_forced(event) for event in events)
+        forced = any(is_forced(event) for event in events)
         try:
-            with self._writing(is_forced=is_forced):
+            with self._writing(is_forced=forced):
                 if info is not None:
                     self._save_info(info)
                 key = self._key(session_id)
