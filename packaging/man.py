@@ -12,14 +12,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from desktop_agent import __version__
 from desktop_agent.app import USAGE
 from desktop_agent.headless.arguments import make_parser
+from desktop_agent.outpost import arguments
 
 _STARTS = {
     "[FOLDER]": "Open the window, on this folder if one is named. When a window is open already, "
     "it takes the folder.",
     'run "PROMPT"': "Work without a window; see below.",
+    "batch JOBS.jsonl": "Work on many jobs at once, without a window; see below.",
+    "outpost": "Run such jobs for an app on another computer, over standard input and output.",
     "undo SESSION": "Take back what agents changed in files during a session's last message that "
     "changed some; --help tells how to take back something else.",
     "redo SESSION": "Undo the last undo.",
+    "sessions COMMAND": "List, search, show, export, import, fork, delete and restore sessions.",
+    "mcp COMMAND": "List, add, import, test and remove MCP servers.",
     "--demo": "Open the window with the built-in demo model, on a copy of the demo folder. It "
     "needs neither key nor network, and leaves no trace in your settings.",
     "--self-check": "Try out everything the app is made of, without a display and without a "
@@ -44,15 +49,15 @@ def man_page(moment: int) -> str:
     lines += [".SH DESCRIPTION", *_paragraph(_DESCRIPTION), ".SH STARTS"]
     for start, words in _STARTS.items():
         lines += [".TP", f".B {_plain(start)}", _plain(words)]
-    lines += _run_section()
+    lines += _command_section("RUN", make_parser())
+    lines += _command_section("BATCH", arguments.make_parser())
     for title, body in _SECTIONS.items():
         lines += [f".SH {title}", *body]
     return "\n".join(lines) + "\n"
 
 
-def _run_section() -> list[str]:
-    parser = make_parser()
-    lines = [".SH RUN", *_paragraph(parser.description or "")]
+def _command_section(title: str, parser: argparse.ArgumentParser) -> list[str]:
+    lines = [f".SH {title}", *_paragraph(parser.description or "")]
     for action in parser._actions:
         lines += [".TP", f".B {_plain(_name(action))}", _plain(action.help or "")]
     return [*lines, ".PP", _plain(parser.epilog or "")]

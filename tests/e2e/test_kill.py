@@ -23,7 +23,7 @@ from tests.helpers.providers import LoopbackProvider, Say, Wait
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to follow processes")
-@pytest.mark.parametrize(("kind", "kills"), [(Trial, 6), (WindowTrial, 3), (LongTrial, 3)])
+@pytest.mark.parametrize(("kind", "kills"), [(Trial, 3), (WindowTrial, 2), (LongTrial, 2)])
 def test_after_a_kill_all_that_was_shown_is_there_and_no_command_runs_again(
     kind: type[Trial], kills: int, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from tests.e2e.undo_kill_trial import Trial, WindowTrial, kill_many
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to follow processes")
-@pytest.mark.parametrize(("kind", "kills"), [(Trial, 4), (WindowTrial, 2)])
+@pytest.mark.parametrize(("kind", "kills"), [(Trial, 3), (WindowTrial, 1)])
 def test_after_a_kill_every_file_is_whole_and_every_record_is_there(
     kind: type[Trial], kills: int, tmp_path: Path
 ) -> None:
