@@ -70,7 +70,8 @@ def serve(name: str) -> int:
     except StoreLocked:
         return 0
     start_logging(paths.log_dir(), name="desktop-agent-outpost")
-    address = folder / name
+    os.chdir(folder)
+    address = Path(name)
     try:
         address.unlink(missing_ok=True)
         asyncio.run(server.serve(address))
@@ -104,14 +105,13 @@ def _hand_on(source: int, target: int) -> None:
 
 def _connected(name: str) -> socket.socket:
     """Return a connection to the outpost, started if there is none. Raises OSError."""
-    folder = _folder()
-    address = str(folder / name)
+    os.chdir(_folder())
     started: subprocess.Popen[bytes] | None = None
     until = time.monotonic() + _START_S
     while True:
         joined = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            joined.connect(address)
+            joined.connect(name)
         except (FileNotFoundError, ConnectionRefusedError):
             joined.close()
         else:
@@ -137,7 +137,10 @@ def _start(name: str) -> subprocess.Popen[bytes]:
 
 
 def _folder() -> Path:
-    """Return where the sockets are: of this user alone, with a path short enough for one."""
+    """Return where the sockets are, of this user alone.
+
+    They are named from within it: a system takes about a hundred bytes for the path of one.
+    """
     folder = paths.data_dir() / "outposts"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
