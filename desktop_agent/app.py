@@ -30,7 +30,7 @@ USAGE = """usage: desktop-agent [FOLDER]
 
 _WITHOUT_WINDOW = frozenset({
     "run", "batch", "undo", "redo", "sessions", "mcp", "--model-host", "--guard", "--file-history",
-    "--mcp-host", "--demo-run", "outpost", "--outpost",
+    "--mcp-host", "--python", "--demo-run", "outpost", "--outpost",
 })  # fmt: skip
 
 
@@ -55,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--model-host": _model_host,
         "--guard": _guard,
         "--mcp-host": _mcp_host,
+        "--python": _python,
         "--listener": _listener,
         "--share": _share,
         "--file-history": _file_history,
@@ -140,6 +141,12 @@ def _file_history(arguments: list[str]) -> int:
     from desktop_agent.file_history.process import serve
 
     return serve(int(arguments[0]), Path(arguments[1]))
+
+
+def _python(arguments: list[str]) -> int:
+    from desktop_agent import script_python
+
+    return script_python.main(arguments)
 
 
 def _mcp_host(arguments: list[str]) -> int:

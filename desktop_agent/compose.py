@@ -5,24 +5,32 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+import shlex
+import sys
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_agent import paths
+from desktop_agent.adapters.child_process import script_python
 from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.config.secrets import KEYS_FILE, KeyStore, Secrets
 from desktop_agent.adapters.config.update_check import UpdateCheck, find_source
 from desktop_agent.adapters.models.catalog import ModelCatalog
+from desktop_agent.adapters.models.host_process import HostProcess
 from desktop_agent.adapters.models.hosted_model import HostedModel
+from desktop_agent.adapters.models.local_servers import served_window
+from desktop_agent.adapters.places.agents import PlacesOfAgents
+from desktop_agent.adapters.places.testing import PlaceTests
 from desktop_agent.adapters.skills.state import SkillState
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.adapters.undo.process_history import ProcessHistory
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.faults import ModelError
+from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.network.questions import AskHost
 from desktop_agent.core.sandbox import Sandbox, SandboxInstaller, SandboxInventory
 from desktop_agent.core.settings import Settings
@@ -75,13 +83,14 @@ class ForThisRun:
     """What holds beside what is stored: rules, and files of MCP servers.
 
     Without `keeps_changes` nothing is kept for an undo: the folders are copies. `model` takes the
-    place of a model host.
+    place of a model host; `host` is one that was started already.
     """
 
     rules: Sequence[Rule] = ()
     mcp_files: Sequence[Path] = ()
     keeps_changes: bool = True
     model: HostedModel | None = None
+    host: HostProcess | None = None
 
 
 class LazyLibrary:
@@ -134,6 +143,11 @@ class Backend:
         source = find_source(paths.resource(_RELEASES))
         return UpdateCheck(self.settings.path.parent, source)
 
+    @property
+    def places(self) -> PlaceTests:
+        """What tests places, when the person asks for it."""
+        return PlaceTests()
+
     async def close(self) -> None:
         """Stop every agent, then let go of the model host and the sessions file."""
         if self.warming is not None:
@@ -168,7 +182,7 @@ async def compose(
     beside what is stored. Raises StoreLocked when another copy has the sessions file.
     """
     file, secrets = SettingsFile(config_dir / "settings.json"), Secrets(config_dir)
-    model = more.model or HostedModel(key_for=secrets.key_for, on_died=_on_host_died)
+    model = more.model or _hosted(secrets, more.host)
     network = None if is_machine_sandbox else _network(lambda asked: engine.ask_host(asked))
     path = store_path or _private(data_dir) / SESSIONS_FILE
     store = SqliteStore(path)
@@ -192,6 +206,10 @@ async def compose(
     return Backend(engine, model, store, secrets, ModelCatalog(secrets, model), file, *parts)
 
 
+def _hosted(secrets: Secrets, host: HostProcess | None) -> HostedModel:
+    return HostedModel(key_for=secrets.key_for, on_died=_on_host_died, host=host)
+
+
 def _start(engine: Engine, store: SqliteStore, emit: Callable[[Event], None]) -> None:
     engine.start()
     if store.set_aside is not None:
@@ -208,11 +226,17 @@ def _environment(
     secrets: Secrets,
 ) -> Environment:
     sandbox = _sandbox(data_dir, network) if network is not None else None
+
+    def describe(name: str) -> Awaitable[ModelInfo | None]:
+        return model.call("model_info", model=name)
+
     return Environment(
         new_jobs=Jobs,
         new_skills=lambda emit: _skills(data_dir, config_dir, emit),
         own=_own_places(data_dir, config_dir),
-        describe_model=lambda name: model.call("model_info", model=name),
+        describe_model=describe,
+        # A model that is asked elsewhere has its server there too.
+        served_window=served_window if more.model is None else None,
         sandbox=sandbox,
         registries=_registries(sandbox, data_dir) if sandbox is not None else None,
         served=sandbox,
@@ -222,6 +246,7 @@ def _environment(
         rules=more.rules,
         history=ProcessHistory(_beside(store_path, UNDO_FOLDER)) if more.keeps_changes else None,
         new_mcp=partial(_servers, data_dir, config_dir, secrets, more.mcp_files),
+        places=PlacesOfAgents(model, describe, model.forget, store_path),
     )
 
 
@@ -297,7 +322,12 @@ def _skills(data_dir: Path, config_dir: Path, emit: Callable[[Event], None]) -> 
         bundled=paths.builtin_skills(),
         roles=[config_dir / "agents", *(folder / "agents" for folder in shared)],
     )
-    return Skills(places, SkillState(config_dir), emit)
+    words = script_python()
+    own = shlex.join(words)
+    if sys.platform == "win32":
+        # PowerShell's: a path in quotes alone would be printed.
+        own = " ".join(["&", *("'{}'".format(word.replace("'", "''")) for word in words)])
+    return Skills(places, SkillState(config_dir), emit, own_python=own)
 
 
 def _library(data_dir: Path, config_dir: Path, changed: Callable[[], None]) -> SkillLibrary:

@@ -96,6 +96,21 @@ _OF_THE_SYSTEM = re.compile(
 )
 
 
+# Whole, for scripts of skills: packages of Python's library, and those of ours that they use.
+PACKAGES_OF_SCRIPTS = (
+    "collections", "email", "encodings", "html", "http", "importlib", "json", "logging",
+    "multiprocessing", "urllib", "wsgiref", "xml", "docx", "markdown_it", "openpyxl", "pypdf",
+)  # fmt: skip
+
+
+def of_scripts() -> list[str]:
+    """Name the modules of Python's own library: scripts of skills may import any of them."""
+    left_out = {name.partition(".")[0] for name in EXCLUDED_MODULES} | {"antigravity", "this"}
+    return sorted(
+        name for name in sys.stdlib_module_names if name not in left_out and name[0] != "_"
+    )
+
+
 def data_of(package: str, folder: str) -> list[tuple[str, str]]:
     """Return (source, target folder) of the files that a package reads at run time."""
     from pathlib import Path

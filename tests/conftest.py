@@ -106,6 +106,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (first.get(item.path.stem, len(first)), item.path))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Have the collector not look through what is imported, which stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Have the collector look at what tests make, and never again at all that was imported."""
     gc.collect()
@@ -242,11 +252,13 @@ def theme(session_theme, monkeypatch):
     session_theme.configure("light", 100, True)
 
 
-@pytest.fixture(autouse=True)
-def patient_app(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def patient_app() -> Iterator[None]:
     """Lift the app's own limits that only a busy machine runs into; some tests set their own."""
-    for name in _LIMITS:
-        monkeypatch.setattr(f"desktop_agent.{name}", HANG_S)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in _LIMITS:
+            patch.setattr(f"desktop_agent.{name}", HANG_S)
+        yield
 
 
 @pytest.fixture(autouse=True)

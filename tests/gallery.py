@@ -43,6 +43,7 @@ from tests.gallery_sessions import show_sessions
 from tests.gallery_skills import show_skills
 from tests.gallery_usage import show_usage
 from tests.helpers.windows import app_of, bridge_of, part, side_panel
+from tests.outpost.gallery import far_team, show_far_team, show_places
 
 _HIGH = 900
 _SETTLE_S = 0.45
@@ -227,6 +228,7 @@ async def _settings(gallery: Gallery) -> None:
     for page in ("appearance", "models", "behaviour", "rules", "about"):
         dialog.open_page(page)
         await gallery.take(f"20-settings-{page}", dialog)
+    await show_places(gallery, dialog)
     dialog.close()
 
 
@@ -279,6 +281,12 @@ async def _team(gallery: Gallery) -> None:
     await gallery.take("41-subagent-no-drawer")
 
 
+async def _far(gallery: Gallery) -> None:
+    gallery.show(far_team(story.team()))
+    _open_side(gallery)
+    await show_far_team(gallery.take, gallery.hear, gallery.agents, story.EXPLORER)
+
+
 async def _many(gallery: Gallery) -> None:
     gallery.show(story.crowd())
     _open_side(gallery)
@@ -316,6 +324,7 @@ PARTS: dict[str, Callable] = {
     "windows": _windows,
     "sessions": show_sessions,
     "settings": _settings,
+    "places": _far,
     "team": _team,
     "many": _many,
     "skills": _skills,

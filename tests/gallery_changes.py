@@ -154,11 +154,9 @@ async def _ask(gallery: Any, session: Any) -> None:
     files += [PlannedFile("src/clock.py", "restore", "deleted")]
     files += [PlannedFile("src/timer.py", "restore", "created", was="src/jitter/timer.py")]
     since = PlannedFile(
-        "src/webhooks/deliver.py", "conflict", why="You saved it at 10:31", can_merge=True
+        "src/webhooks/deliver.py", "conflict", why="It was changed since, at 10:31.", can_merge=True
     )
-    lost = PlannedFile(
-        "tests/data/trace.bin", "lost", why="24 MB: larger than the 16 MB that are kept"
-    )
+    lost = PlannedFile("tests/data/trace.bin", "lost", why="24 MB: too large to be kept.")
     plan = UndoPlan(UndoScope(session), ("cs_1",), (*files, since, lost))
     dialog = UndoDialog(gallery.theme, plan, "Undo all changes?", gallery.window)
     dialog.open()

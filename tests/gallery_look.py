@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPointF, QRectF, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPointF, QRectF, Qt, QUrl
 from PySide6.QtGui import QColor, QImage, QLinearGradient, QPainter, QPen
 from PySide6.QtWidgets import QPushButton
 
@@ -21,6 +21,8 @@ from desktop_agent.core.messages import (
 )
 from desktop_agent.gui.transcript.cards.pictures_card import PictureTile
 from desktop_agent.gui.transcript.view.table_data import parse_table
+from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open
+from desktop_agent.gui.window.tray import make_question
 from tests import gallery_story as story
 from tests.helpers.windows import part
 
@@ -43,6 +45,20 @@ async def show_look(gallery: Gallery) -> None:
     await gallery.take("93-picture-whole", viewer)
     viewer.reject()
     await _show_table(gallery)
+    await _show_questions(gallery)
+
+
+async def _show_questions(gallery: Gallery) -> None:
+    window, theme = gallery.window, gallery.theme
+    link = ask_to_open(theme, QUrl("http://localhost:5173/login?next=%2F"), window, lambda _: None)
+    assert link is not None
+    link.open()
+    await gallery.take("96-link", link)
+    link.reject()
+    question = make_question(theme, window, 2, has_tray=True)
+    question.open()
+    await gallery.take("97-quit", question)
+    question.reject()
 
 
 async def _show_table(gallery: Gallery) -> None:

@@ -9,7 +9,7 @@ from desktop_agent.core.skill_install import SkillUpdate
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from desktop_agent.gui.skills.trust_dialog import ProvidedItem, TrustSheet
-from desktop_agent.gui.skills.update_dialog import UpdateSheet
+from desktop_agent.gui.skills.update_dialog import UpdateSheet, ask_before_removing
 from tests.gui.skills.samples import SKILLS, detail, fetched, found, trust, untrusted
 from tests.helpers.windows import bridge_of, part
 
@@ -75,6 +75,9 @@ async def _sheets(gallery: Any) -> None:
     await gallery.take("65-add", sheet)
     sheet.show_error("There is no server called exmple.com.")
     await gallery.take("66-add-error", sheet)
+    sheet.begin("https://example.com/skills")
+    sheet.show_progress(3_460_300)
+    await gallery.take("66b-fetching", sheet)
     scripts, tools = ("2 Python",), "Read, Bash(python *)"
     invoice = found("invoice", scripts=scripts, allowed_tools=tools, license="MIT")
     broken = found("broken", problem="The description is missing.")
@@ -88,6 +91,10 @@ async def _sheets(gallery: Any) -> None:
     newer.open()
     await gallery.take("68-update", newer)
     newer.reject()
+    question = ask_before_removing(theme, SKILLS[1], window)
+    question.open()
+    await gallery.take("68b-remove", question)
+    question.reject()
     asking = TrustSheet(theme, trust(), window)
     deploy = untrusted("deploy", scripts=("3 shell",))
     asking.show_items(

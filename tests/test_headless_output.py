@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 
 import pytest
 
+from desktop_agent.core.agents import EndReason
 from desktop_agent.core.events import (
     CommandRefused,
     EngineFailed,
@@ -28,7 +32,9 @@ from desktop_agent.core.messages import (
     ToolResult,
 )
 from desktop_agent.core.usage import Usage
-from desktop_agent.headless.output import EndReason, RunEnded, Text, one_line, visible
+from desktop_agent.headless.arguments import parse
+from desktop_agent.headless.output import RunEnded, Text, one_line, visible
+from tests.helpers.patience import HANG_S
 
 AGENT, MESSAGE = AgentId("ag_1"), MessageId("me_1")
 CALL = ToolCall("c1", "read", {"path": "a.txt"})
@@ -131,3 +137,41 @@ def test_long_or_many_lined_text_stays_on_one_line() -> None:
     assert len(line) == 80
     assert "\n" not in line
     assert visible("a\tb\nc") == "a\tb\nc"
+
+
+LISTS = [("mcp", "list", "--json"), ("sessions", "list", "--output", "json")]
+
+
+def command_ended(*arguments: str, reader_stays: bool) -> subprocess.CompletedProcess[bytes]:
+    out, into = os.pipe()
+    if not reader_stays:
+        os.close(out)
+    try:
+        command = [sys.executable, "-m", "desktop_agent", *arguments]
+        return subprocess.run(
+            command, stdout=into, stderr=subprocess.PIPE, timeout=HANG_S, check=False
+        )
+    finally:
+        os.close(into)
+        if reader_stays:
+            os.close(out)
+
+
+@pytest.mark.parametrize("arguments", LISTS)
+def test_a_reader_that_goes_away_ends_a_command_quietly(arguments: tuple[str, ...]) -> None:
+    """As `desktop-agent mcp list | head -1` does."""
+    assert command_ended(*arguments, reader_stays=True).returncode == 0
+    left = command_ended(*arguments, reader_stays=False)
+    assert (left.returncode, left.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("command", ["run", "mcp", "sessions", "undo", "redo", "batch"])
+def test_a_mistake_is_one_line_that_leads_to_the_help(command: str) -> None:
+    wrong = command_ended(command, "--no-such-option", reader_stays=True)
+    assert wrong.returncode == 2
+    assert wrong.stderr.decode().startswith(f"desktop-agent {command}: ")
+    assert wrong.stderr.decode().endswith(f"See desktop-agent {command} --help.\n")
+
+
+def test_a_prompt_that_is_no_text_is_taken_as_far_as_it_is_one() -> None:
+    assert parse(["say a\udcffb", "--workspace", "."]).prompt == "say a\ufffdb"

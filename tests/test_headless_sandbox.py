@@ -167,6 +167,30 @@ def test_where_no_sandbox_holds_commands_are_refused_and_it_is_said_why(folder: 
     assert "nobody is here to approve it" in results(lines)[0]
 
 
+# The kernel itself refuses: nobody in there may make any.
+SWITCHED_OFF = [
+    "unshare", "--map-root-user", "sh", "-c",
+    'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh",
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not CAN_ENTER, reason="nobody can make user namespaces here")
+def test_where_namespaces_are_switched_off_one_sentence_says_by_what_and_nothing_runs(
+    folder: Path,
+) -> None:
+    with LoopbackProvider("openai", [shell("touch made"), Say("Over.")]) as provider:
+        given = options(provider, folder, "--mode", "free", "--output", "jsonl")
+        words = [*SWITCHED_OFF, *COMMAND, *map(str, given)]
+        ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    lines = [LINE.decode(line) for line in ended.stdout.splitlines()]
+    state = next(line.state for line in lines if isinstance(line, SandboxChanged))
+    assert state.reason == "User namespaces are switched off here: user.max_user_namespaces is 0."
+    assert "sudo sysctl user.max_user_namespaces=" in state.remedy
+    assert len(asked(lines)) == 1
+    assert not (folder / "made").exists()
+
+
 def test_a_run_that_insists_on_the_sandbox_does_not_begin_without_it(folder: Path) -> None:
     with LoopbackProvider("openai") as provider:
         given = options(provider, folder, "--mode", "free", "--sandbox", "on")

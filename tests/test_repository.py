@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -104,6 +105,20 @@ def test_the_architecture_names_only_files_that_exist() -> None:
     gone = {name for name in named if not any((place / name).is_file() for place in places)}
     assert gone == set()
     assert named
+
+
+def test_each_line_of_what_shows_the_security_names_tests_that_exist() -> None:
+    text = (ROOT / ".github/SECURITY.md").read_text(encoding="utf-8")
+    _, _, shown = text.partition("## What shows it")
+    rows = [line for line in shown.splitlines() if line.startswith("| ")]
+    named = [re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", row) for row in rows]
+    # Two tables, each with a line above.
+    assert [row for row, tests in zip(rows, named, strict=True) if not tests] == [
+        "| promise | tests |", "| attack | what holds it | tests |",
+    ]  # fmt: skip
+    for path, name in itertools.chain(*named):
+        found = re.findall(rf"def {name}\(", (ROOT / path).read_text(encoding="utf-8"))
+        assert len(found) == 1, (path, name)
 
 
 def private_reads(path: Path) -> list[str]:

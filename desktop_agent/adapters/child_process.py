@@ -62,6 +62,16 @@ def own_program(option: str, module: str) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", module)
 
 
+def script_python() -> tuple[str, ...]:
+    """Return what runs a Python script with the libraries of the app."""
+    if not getattr(sys, "frozen", False):
+        return (sys.executable,)
+    program = Path(sys.executable)
+    # On Windows the one for a terminal: the other has no output.
+    name = "desktop-agent.exe" if sys.platform == "win32" else program.name
+    return (str(program.with_name(name)), "--python")
+
+
 def keyless_environment() -> dict[str, str]:
     """Return the person's environment without any key, for a program of ours."""
     kept = {name: value for name, value in os.environ.items() if not is_secret_name(name)}

@@ -7,6 +7,7 @@ from typing import Literal
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.messages import Value
+from desktop_agent.core.network.places import Place
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 
@@ -29,6 +30,8 @@ ENDED: frozenset[AgentStatus] = frozenset({"completed", "failed", "stopped", "ov
 
 # `interrupted`: the app itself ended while the turn ran; written at the next start.
 StopReason = Literal["finished", "cancelled", "error", "step_limit", "budget", "interrupted"]
+# How a run without a window ends.
+EndReason = Literal["finished", "error", "step_limit", "budget", "timeout", "interrupted"]
 
 
 class Budget(Value, frozen=True):
@@ -95,7 +98,8 @@ class AgentSpec(Value, frozen=True):
 
     `tools` names the tools it may use; None is all of them. `task_id` is a task of its
     parent's list, or 0. Only with `has_own_model` does it run on `model` at `api_base`: the
-    person's word covers them. Else it runs on its session's, whichever that is.
+    person's word covers them. Else it runs on its session's, whichever that is. It works at
+    `place`, in a copy of the folder, or here.
     """
 
     parent_id: AgentId
@@ -112,6 +116,7 @@ class AgentSpec(Value, frozen=True):
     task_id: int = 0
     started_at: float = 0.0
     has_own_model: bool = False
+    place: Place | None = None
 
 
 class AgentInfo(Value, frozen=True):
@@ -123,7 +128,8 @@ class AgentInfo(Value, frozen=True):
     when it is paused, `paused` how many seconds it was before. `stopped_by` is who stopped it:
     `user`, `app`, the id of an agent, or `ended` when the agent above it ended. `unmeasured` are
     limits of its own that can't be held. `api_base` is where its `model` is asked, if not at the
-    provider's usual address.
+    provider's usual address. `place` names where it works, if not here, and `away_since` is since
+    when nothing is heard from there; 0 while that is not so.
     """
 
     id: AgentId
@@ -153,6 +159,8 @@ class AgentInfo(Value, frozen=True):
     unmeasured: tuple[Literal["cost", "tokens"], ...] = ()
     question_id: str = ""
     api_base: str = ""
+    place: str = ""
+    away_since: float = 0.0
 
     @property
     def is_ended(self) -> bool:

@@ -138,7 +138,8 @@ class UndoPlan(Value, frozen=True):
 class UndoReport(Value, frozen=True):
     """What an undo did, by path. `set_id` is the change set it made, empty if nothing changed.
 
-    `made` is that set and `session_id` whose it is.
+    `made` is that set and `session_id` whose it is. `problem` says in words why some of what was
+    `kept` could not be put back.
     """
 
     set_id: str = ""
@@ -148,6 +149,7 @@ class UndoReport(Value, frozen=True):
     lost: tuple[str, ...] = ()
     session_id: SessionId | None = None
     made: ChangeSet | None = None
+    problem: str = ""
 
 
 class FileOverview(Value, frozen=True):

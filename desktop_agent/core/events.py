@@ -8,9 +8,8 @@ NoteDelivered*, MessageStarted, PartDelta*, MessageAdded(assistant), StepEnded, 
 MessageAdded(tool). Calls that only read run concurrently, so their events mix; a call that was
 refused never started.
 
-Agent events belong to one agent and are recorded. Most `…Changed` are snapshots: each replaces
-the one before it (of AgentsChanged each row does; ListChanged and BudgetChanged are recorded
-too). CommandRefused and EngineFailed are neither: they are told once.
+Agent events belong to one agent and are recorded. Most `…Changed` are snapshots that replace the
+one before (AgentsChanged by row; ListChanged, BudgetChanged are recorded); others are told once.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from desktop_agent.core.ids import (
 )
 from desktop_agent.core.mcp import McpState
 from desktop_agent.core.messages import Message, PutAside, ToolCall, ToolResult, Value
-from desktop_agent.core.notes import Note, ReturnReason
+from desktop_agent.core.notes import Note, NoteArrived, ReturnReason
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.sessions import BranchPoint, SessionInfo
@@ -442,6 +441,7 @@ AgentEvent = (
     | QuestionAsked
     | QuestionAnswered
     | NoteQueued
+    | NoteArrived
     | NoteTaken
     | NoteDelivered
     | NoteReturned

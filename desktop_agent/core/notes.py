@@ -45,6 +45,13 @@ class Note(Value, frozen=True):
     origin: Origin | None = None
 
 
+class NoteArrived(Value, frozen=True):
+    """The note is on disk at the place where its agent works, and in the inbox there."""
+
+    agent_id: AgentId
+    note_id: NoteId
+
+
 def is_written(note: Note) -> bool:
     """Whether the user typed it; the app tells in their name of edits of the task list."""
     return note.sender == "user" and note.kind in ("message", "steer")

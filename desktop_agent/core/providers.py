@@ -16,7 +16,8 @@ class Provider:
     `models_url` lists what a key may use; `check_url` needs a valid key where the list does
     not. `prefixes` are beginnings of keys that no other provider gives out. `key_page` is where
     a user gets a key; without one it is not offered as a choice. `openai_base` is an address
-    that speaks OpenAI's chat, to be used since litellm's own way there takes no tool calls.
+    that speaks OpenAI's chat, used where litellm reads the provider's own form worse: of Cohere's
+    it gives up each stream at the first `event:` line and takes every error for a wrong key.
     """
 
     name: str

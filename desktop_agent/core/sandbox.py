@@ -164,6 +164,10 @@ class Sandbox(Protocol):
         """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
         ...
 
+    async def look_ahead(self, roots: Sequence[str]) -> None:
+        """Find what is protected in folders that commands will change, so that none waits."""
+        ...
+
     def temporary_folder(self, session_id: SessionId) -> str:
         """Return the real path of what a session's commands see as `/tmp`, made if need be."""
         ...

@@ -7,6 +7,7 @@ from typing import Literal
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.messages import Value
+from desktop_agent.core.network.places import Place
 from desktop_agent.core.requests import Limits
 from desktop_agent.core.sandbox import SandboxOptions
 
@@ -39,7 +40,8 @@ class Settings(Value, frozen=True):
     agent's, `subagent_budget` what each subagent gets at most. `subagent_models` are those that a
     subagent may be started on unasked, besides its parent's. `context_window` is how many tokens a
     request may take at most, if less than its model allows; 0 leaves it to the model.
-    `instructions` are the user's own for all work, in every folder.
+    `places` are where jobs can run besides here. `instructions` are the user's own for all work, in
+    every folder.
     """
 
     theme: Theme = "system"
@@ -65,6 +67,7 @@ class Settings(Value, frozen=True):
     subagent_budget: Budget = Budget()
     subagent_models: tuple[ListedModel, ...] = ()
     servers: tuple[CustomServer, ...] = ()
+    places: tuple[Place, ...] = ()
     favourite_models: tuple[str, ...] = ()
     recent_folders: tuple[str, ...] = ()
     check_updates_weekly: bool = False

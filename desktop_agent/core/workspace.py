@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import PurePath
 from typing import Protocol
 
@@ -65,7 +66,7 @@ class Workspace(Value, frozen=True):
     @property
     def name(self) -> str:
         """The folder's own name, for people."""
-        return PurePath(self.root).name or self.root
+        return _name(self.root)
 
     @property
     def disk(self) -> str:
@@ -118,3 +119,8 @@ def _common(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
 
 def _covered(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
     return all(any(PurePath(path).is_relative_to(root) for root in outer) for path in inner)
+
+
+@functools.lru_cache(256)  # a thousand sessions have few folders, and each row has its name
+def _name(root: str) -> str:
+    return PurePath(root).name or root

@@ -34,6 +34,7 @@ from desktop_agent.engine.agent.dispatch import Dispatch
 from desktop_agent.engine.agent.job_commands import JobCommands
 from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.agent.questions import Questions
+from desktop_agent.engine.agent.remote_agent import Elsewhere, RemoteAgent
 from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Environment
 from desktop_agent.engine.agent.toolbox import Toolbox
 from desktop_agent.engine.base.ports import AgentRecord, Model, ModelHost, Store, StoreError
@@ -45,7 +46,9 @@ from desktop_agent.engine.mcp.commands import McpCommands
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
 from desktop_agent.engine.permissions.sandbox_commands import SandboxCommands
-from desktop_agent.engine.sessions.commands import SessionCommands
+from desktop_agent.engine.sessions.branch_commands import BranchCommands
+from desktop_agent.engine.sessions.change_commands import ChangeCommands
+from desktop_agent.engine.sessions.keeping_commands import KeepingCommands
 from desktop_agent.engine.sessions.registry import UNTITLED, Sessions, title_from
 from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
@@ -57,7 +60,14 @@ from desktop_agent.engine.workspace.path_completion import complete_path
 
 
 class Engine(
-    SkillCommands, SandboxCommands, ContextCommands, JobCommands, McpCommands, SessionCommands
+    SkillCommands,
+    SandboxCommands,
+    ContextCommands,
+    JobCommands,
+    McpCommands,
+    ChangeCommands,
+    KeepingCommands,
+    BranchCommands,
 ):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
@@ -88,7 +98,7 @@ class Engine(
         # Each part is given those before it; what needs a later one calls a method of this class.
         self._agents = self._new_tree()
         self._budget_guard, self._served = BudgetGuard(self._agents, self._is_priced), around.served
-        self._steering = self._new_steering(around.describe_model)
+        self._steering, self._places = self._new_steering(around.describe_model), around.places
         outputs, self._kept = OutputFiles(spill_dir), self._new_kept(around.history)
         held = Confinement(self._sandbox, around.is_machine_sandbox, around.own, around.registries)
         self._dispatch = Dispatch(
@@ -102,14 +112,14 @@ class Engine(
             kept=self._kept,
         )
         self._hosts, self._installer = self._dispatch.hosts, around.installer
-        self._context = self._new_context(around.describe_model, outputs)
+        self._context = self._new_context(around, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(tell, emit))
         self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, emit)
 
-    def _new_context(self, describe: DescribeModel | None, outputs: OutputFiles) -> ContextServices:
-        windows, is_asked = Windows(describe, self._current_settings), self._questions.is_open
+    def _new_context(self, around: Environment, outputs: OutputFiles) -> ContextServices:
+        windows, is_asked = Windows(around, self._current_settings), self._questions.is_open
         return ContextServices(self._model, windows, outputs, self._toolbox, is_asked, self._forget)
 
     def _new_tree(self) -> Agents:
@@ -121,10 +131,8 @@ class Engine(
         )
 
     def _new_steering(self, describe_model: DescribeModel | None) -> Steering:
-        settings, ask = self._current_settings, describe_model
-        return Steering(
-            self._agents, self._questions, self._model, settings, self._forget, describe_model=ask
-        )
+        of = (self._agents, self._questions, self._model, self._current_settings, self._forget)
+        return Steering(*of, describe_model=describe_model)
 
     # -- life ----------------------------------------------------------------------------
 
@@ -157,6 +165,8 @@ class Engine(
     async def close(self) -> None:
         """Stop every agent, end its processes and write what is buffered."""
         await self._sessions.close()
+        if self._places is not None:
+            await self._places.close()
         await self.close_changes()
         await self.close_mcp()
         await self.close_sandbox()
@@ -248,12 +258,12 @@ class Engine(
                 self._agents.deliver(agent, note)
                 self._after_sending(agent, note)
                 return
-            by = self._agents.info(agent).stopped_by
-            returned = NoteReturned(agent_id, note.id, why, by)
+            returned = NoteReturned(agent_id, note.id, why, self._agents.info(agent).stopped_by)
             agent.session.emit(NoteQueued(agent_id, note), returned)
 
     def _after_sending(self, agent: Agent, note: Note) -> None:
         session = agent.session
+        self._look_ahead(session.info.workspace)
         self._kept.watch(session)
         if agent.spec is None and session.info.title == UNTITLED and note.text.strip():
             session.conclude(title=title_from(note.text), touch=True)
@@ -479,6 +489,10 @@ class Engine(
             context=self._context,
             skills=self._skills,
         )
+        is_far = record.spec is not None and record.spec.place is not None
+        if is_far and self._places is not None:
+            around = Elsewhere(self._places, self._approvals, self._questions)
+            return RemoteAgent(record, session, setup, tasks=tasks, elsewhere=around)
         jobs = self._new_jobs() if self._new_jobs is not None else None
         agent = Agent(record, session, setup, tasks=tasks, jobs=jobs)
         if record.spec is None and record.budget is None:

@@ -14,6 +14,7 @@ from desktop_agent.file_history.listing import (
     CACHE_TAG,
     IGNORE_FILE,
     Listing,
+    Moved,
     entry_of,
     flags,
     is_cache,
@@ -21,7 +22,7 @@ from desktop_agent.file_history.listing import (
     list_folder,
     read_beginning,
 )
-from desktop_agent.file_history.reader import Reader, is_fresh, is_other, state_of
+from desktop_agent.file_history.reader import Reader, is_fresh, is_other, is_unsure, state_of
 from desktop_agent.file_history.values import Entry, PathChange
 from desktop_agent.file_history.watch import Watch
 
@@ -74,6 +75,8 @@ class TrackedFolder:
         self._can_watch = True
         # Whether all that changed since the last look is told by the watch.
         self._is_watched = False
+        self._looked_at = time.time()
+        self._moved = Moved(self._looked_at, is_unlisted=False, is_outside=True)
         self._load(history.index(root))
 
     # -- what is known -------------------------------------------------------------------
@@ -146,9 +149,13 @@ class TrackedFolder:
         What is not read `until` then (time.monotonic) is unread. Paths that are `busy` stay as
         they are known. With `is_outside` what was unread before has no change.
         """
+        is_unlisted = bool(self._unlisted)
+        self._moved = Moved(self._looked_at, is_unlisted=is_unlisted, is_outside=is_outside)
+        self._looked_at = time.time()
         try:
             with self._open() as (root, device):
-                return list(self._differences(root, device, until, busy, is_outside))
+                changes = list(self._differences(root, device, until, busy, is_outside))
+                return self._moved.found(changes)
         except _Gone:
             return []  # as with a disk: nothing is known of it
         finally:
@@ -276,10 +283,14 @@ class TrackedFolder:
                 yield from self._take_away_inside(path, busy)
                 self._tree.pop(path, None)
                 old = self._not_held_unless_listed(path, old)
-            was_unread = path in self._unread or (old is not None and _is_unsure(old))
+            was_unread = path in self._unread or (old is not None and is_unsure(old))
             new = self._now(root, path, found, is_late=time.monotonic() > until)
+            here = self.absolute(path)
+            if old is not None and old.ino != new.ino:
+                self._moved.went(here, old, is_unread=False)
             if is_other(old, new) and not (is_outside and was_unread):
-                yield PathChange(self.absolute(path), state_of(old), state_of(new))
+                self._moved.came(here, new, old if was_unread else None)
+                yield PathChange(here, state_of(old), state_of(new))
 
     def _list_next(self, root: int, device: int) -> None:
         """List one more folder. Changes from now on are told by the watch."""
@@ -446,6 +457,7 @@ class TrackedFolder:
             old = self._not_held_unless_listed(path, old)
             self._removed.add(path)
             self._changed.pop(path, None)
+            self._moved.went(self.absolute(path), old, is_unread=path in self._unread)
             self._unread.discard(path)
             self._fresh.discard(path)
             self._count -= 1
@@ -475,11 +487,6 @@ class TrackedFolder:
         if known is not None:
             self._tree.pop(folder, None)
             self._put(folder, known._replace(is_held=False))
-
-
-def _is_unsure(entry: Entry) -> bool:
-    """Whether an entry of the last run of the app was unread when that ended."""
-    return entry.kind in ("file", "link") and not entry.digest and entry.mtime_ns == 0
 
 
 def _split(path: bytes) -> tuple[bytes, bytes]:

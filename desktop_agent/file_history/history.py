@@ -43,13 +43,15 @@ class History:
     in words for a person.
     """
 
-    def __init__(self, folder: Path, limits: Limits | None = None) -> None:
+    def __init__(
+        self, folder: Path, limits: Limits | None = None, *, is_patient: bool = True
+    ) -> None:
         self._limits = limits = limits or Limits()
         self._stopped = ""
         with readable_errors():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder.chmod(0o700)
-            self._lock = lock(folder / "lock")
+            self._lock = lock(folder / "lock", is_patient=is_patient)
         try:
             self._connection = connection = open_database(folder)
             with readable_errors():
@@ -94,6 +96,14 @@ class History:
         """
         with self._holding():
             return self._packs.add_file(fd, size)
+
+    def clone_file(self, fd: int) -> str:
+        """Keep the bytes of a large open file as `hold_file` does, where the disk can share them.
+
+        Raises HistoryFull, and UndoError where it can't.
+        """
+        with self._holding():
+            return self._packs.clone_file(fd)
 
     def index(self, root: bytes) -> dict[bytes, Entry]:
         """Return what was in a folder at the last look, by path relative to it.

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 import stat
+import struct
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+
+import msgspec
 
 from desktop_agent.core.changes import FileKind
 from desktop_agent.engine.workspace.safe_open import open_beneath
-from desktop_agent.file_history.values import Entry
+from desktop_agent.file_history.values import Entry, PathChange
 
 CACHE_TAG = b"CACHEDIR.TAG"
 IGNORE_FILE = b".gitignore"
 _CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
+# A file system's clock may stand still for so long.
+CLOCK_NS = 20_000_000
 # git's own files are never touched.
 _LEFT_OUT = b".git"
+_Identity = tuple[str, int, int, int]
+# A file that was written under another name gets its own within so long as a rule.
+_NAMED_AFTER_NS = 10**9
+# linux/stat.h
+_AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _STATX_BTIME = -100, 0x100, 0x800
+_MASK, _BORN, _BORN_AT = struct.Struct("=I"), struct.Struct("=qI"), 80
 
 
 def flags(*names: str) -> int:
@@ -122,3 +137,125 @@ def is_cache(root: int, path: bytes, relative: bytes) -> bool:
     """Whether this `CACHEDIR.TAG` marks its folder as one that can be made again."""
     length = len(_CACHE_SIGNATURE)
     return read_beginning(root, path, relative, length) == _CACHE_SIGNATURE
+
+
+class Moved:
+    """Finds what a command moved: it is not new where it is now.
+
+    Of one look at a folder; `since` is when it was last looked at, in seconds since 1970. What was
+    moved before it was read holds what is where it is now. What was moved here from where nothing
+    is kept (an ignored folder, or one that was not looked at yet) is not to be removed: it would be
+    nowhere any more. While a part of the folder `is_unlisted`, what happened outside of calls may
+    come from there as well.
+    """
+
+    def __init__(self, since: float, *, is_unlisted: bool, is_outside: bool) -> None:
+        self._since_ns = int(since * 1e9) - CLOCK_NS
+        self._is_unlisted = is_unlisted
+        self._is_judged = is_unlisted or not is_outside
+        # By absolute path, of what was not read and of what is there now.
+        self._gone: dict[bytes, _Identity] = {}
+        self._come: dict[bytes, Entry] = {}
+        # Of what was known, and is not at its path any more.
+        self._left: set[int] = set()
+        self._moved_folders: dict[bytes, bool] = {}
+
+    def went(self, path: bytes, entry: Entry, *, is_unread: bool) -> None:
+        """An entry is not at this absolute path any more."""
+        if entry.kind != "folder" or entry.is_held:
+            self._left.add(entry.ino)
+        if is_unread:
+            self._gone[path] = _identity(entry)
+
+    def came(self, path: bytes, entry: Entry, unread: Entry | None) -> None:
+        """Another entry is at this absolute path than before, which was `unread` if it is given."""
+        self._come[path] = entry
+        if unread is not None:
+            self.went(path, unread, is_unread=True)
+
+    def found(self, changes: Iterable[PathChange]) -> list[PathChange]:
+        """Return the changes: what moved has its bytes, or is said not to be new."""
+        by_identity = {_identity(entry): entry for entry in self._come.values() if entry.digest}
+        return [self._found(change, by_identity) for change in changes]
+
+    def _found(self, change: PathChange, come: Mapping[_Identity, Entry]) -> PathChange:
+        path, before = change.path, change.before
+        if path in self._gone and (entry := come.get(self._gone[path])) is not None:
+            before = msgspec.structs.replace(before, digest=entry.digest, is_held=True)
+        elif self._is_judged and before.kind == "absent" and path in self._come:
+            is_held = not self._is_from_elsewhere(path, self._come[path])
+            before = msgspec.structs.replace(before, is_held=is_held)
+        return PathChange(path, before, change.after)
+
+    def _is_from_elsewhere(self, path: bytes, entry: Entry) -> bool:
+        """Whether a file that came was there before, at a path of which nothing is kept."""
+        if entry.kind not in ("file", "link") or entry.ino in self._left:
+            return False
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return False  # it went again
+        if status.st_nlink > 1:
+            return False  # its other name stays
+        if self._is_unlisted and entry.mtime_ns < self._since_ns:
+            return True
+        made_ns = born_ns(path, status)
+        if made_ns is None or made_ns >= self._since_ns:
+            return False
+        return _is_named_late(made_ns, status) or self._is_in_moved_folder(path)
+
+    def _is_in_moved_folder(self, path: bytes) -> bool:
+        """Whether a folder above came from elsewhere: what is in it kept its own times."""
+        above = os.path.dirname(path)  # noqa: PTH120 - bytes
+        while (entry := self._come.get(above)) is not None:
+            if above not in self._moved_folders:
+                self._moved_folders[above] = self._is_moved_folder(above, entry)
+            if self._moved_folders[above]:
+                return True
+            above = os.path.dirname(above)  # noqa: PTH120
+        return False
+
+    def _is_moved_folder(self, path: bytes, entry: Entry) -> bool:
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return False
+        made_ns = born_ns(path, status)
+        if entry.ino in self._left or made_ns is None or made_ns >= self._since_ns:
+            return False
+        return _is_named_late(made_ns, status)
+
+
+def _is_named_late(made_ns: int, status: os.stat_result) -> bool:
+    """Whether something got its name long after it was made.
+
+    By its birth alone all would seem old where the clock of a server is behind ours.
+    """
+    return status.st_ctime_ns - made_ns > _NAMED_AFTER_NS
+
+
+def born_ns(path: bytes, status: os.stat_result) -> int | None:
+    """Return when a file was made, in nanoseconds since 1970; None where nobody knows."""
+    if sys.platform == "linux":
+        return _statx_born_ns(path)
+    # Windows calls it `ctime`.
+    return int(getattr(status, "st_birthtime", status.st_ctime) * 1e9)
+
+
+def _statx_born_ns(path: bytes) -> int | None:
+    call, found = _statx(), ctypes.create_string_buffer(256)
+    if call is None or call(_AT_FDCWD, path, _AT_SYMLINK_NOFOLLOW, _STATX_BTIME, found):
+        return None
+    (known,) = _MASK.unpack_from(found)
+    seconds, nanoseconds = _BORN.unpack_from(found, _BORN_AT)
+    return seconds * 10**9 + nanoseconds if known & _STATX_BTIME else None
+
+
+@functools.cache
+def _statx() -> Callable[[int, bytes, int, int, ctypes.Array[ctypes.c_char]], int] | None:
+    return getattr(ctypes.CDLL(None), "statx", None)
+
+
+def _identity(entry: Entry) -> _Identity:
+    """Return what a file keeps when it is moved, and loses when it is written to."""
+    return entry.kind, entry.ino, entry.size, entry.mtime_ns

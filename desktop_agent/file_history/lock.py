@@ -26,8 +26,11 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def lock(path: Path) -> int:
-    """Lock the file, made if need be, until the descriptor is closed or the process ends."""
+def lock(path: Path, *, is_patient: bool = True) -> int:
+    """Lock the file, made if need be, until the descriptor is closed or the process ends.
+
+    Who `is_patient` waits for the end of a process that is about to end.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     give_up_at = time.monotonic() + _PATIENCE_S
     while True:
@@ -35,7 +38,7 @@ def lock(path: Path) -> int:
             _lock(descriptor)
             return descriptor
         except OSError:
-            if time.monotonic() > give_up_at:
+            if not is_patient or time.monotonic() > give_up_at:
                 os.close(descriptor)
                 raise UndoError("The file history is in use by another copy of the app.") from None
         time.sleep(_PAUSE_S)

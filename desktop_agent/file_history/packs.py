@@ -12,6 +12,7 @@ import functools
 import hashlib
 import os
 import sqlite3
+import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -19,9 +20,12 @@ from typing import NamedTuple
 
 from desktop_agent.core.changes import UndoError
 from desktop_agent.file_history.schema import FULL_DISK, transaction
-from desktop_agent.file_history.values import HistoryFull, Limits
+from desktop_agent.file_history.values import MEGABYTE, HistoryFull, Limits
 
 CHUNK = 1 << 20
+# Larger files are not copied, but shared with the file system's help where it has any.
+LARGEST_COPY = 16 * MEGABYTE
+_FICLONE = 0x40049409  # of linux/fs.h
 _SUFFIX = ".pack"
 _LEVEL = 1
 _CHANGING = "The file changed while it was read."
@@ -90,6 +94,33 @@ class Packs:
         if not self._has(digest):
             chunks = functools.partial(_same, descriptor, size, digest)
             self._append(digest, size, True, lambda: _packed(chunks()))
+        return digest.hex()
+
+    def clone_file(self, descriptor: int) -> str:
+        """Keep the bytes of a large open file without writing them; returns their digest.
+
+        The file system shares them with a pack of their own. Raises UndoError where it can't; the
+        digest is empty where large files already take what they may.
+        """
+        size = os.fstat(descriptor).st_size
+        self.require_room(size)
+        if self._cloned() + size > self._limits.cloned:
+            return ""
+        self._seal()
+        self._number += 1
+        path = self._path(self._number)
+        with _readable_errors():
+            try:
+                digest, size = _clone(descriptor, path)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+        if self._has(digest):
+            path.unlink()
+        else:
+            sync_folder(self._folder)
+            self.written += size
+            self._unsaved[digest] = Blob(digest, self._number, 0, size, size, is_packed=False)
         return digest.hex()
 
     def read(self, digest: str) -> Iterator[bytes]:
@@ -167,6 +198,14 @@ class Packs:
         self._path(number).unlink(missing_ok=True)
 
     # -- within
+
+    def _cloned(self) -> int:
+        """Return how many bytes are kept of files that are larger than what is copied."""
+        found = self._connection.execute(
+            "SELECT coalesce(sum(size), 0) FROM blob WHERE size > ?", (LARGEST_COPY,)
+        ).fetchone()
+        unsaved = (one.size for one in self._unsaved.values() if one.size > LARGEST_COPY)
+        return int(found[0]) + sum(unsaved)
 
     def _has(self, digest: bytes) -> bool:
         self._recent[digest] = self._limits.clock()
@@ -278,6 +317,20 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _clone(descriptor: int, path: Path) -> tuple[bytes, int]:
+    """Make a file that shares the bytes of an open one; returns their digest and number."""
+    if sys.platform != "linux":
+        raise OSError(errno.EOPNOTSUPP, "no call for it is known here")
+    import fcntl  # which Windows has not
+
+    made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+    with os.fdopen(made, "r+b") as pack:
+        fcntl.ioctl(made, _FICLONE, descriptor)
+        os.fsync(made)
+        # What is written to the file from now on is not seen here.
+        return hashlib.file_digest(pack, "sha256").digest(), os.fstat(made).st_size
 
 
 def _packed(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -17,9 +18,9 @@ from desktop_agent.core.changes import (
 )
 from desktop_agent.file_history import disk, names, timeline
 from desktop_agent.file_history.merge import LARGEST, Merged, Merger
-from desktop_agent.file_history.packs import Packs
+from desktop_agent.file_history.packs import LARGEST_COPY, Packs
 from desktop_agent.file_history.timeline import Row, Timeline
-from desktop_agent.file_history.values import Limits
+from desktop_agent.file_history.values import MEGABYTE, Limits
 
 # One takes about two milliseconds, and its result is in memory until the undo is done.
 _MOST_MERGES = 1000
@@ -119,7 +120,7 @@ class Planner:
         return replace(
             item,
             prospect="conflict",
-            why=_why(others, chosen, now, stretches[-1][1], is_ours=is_ours),
+            why=_why(path, others, chosen, now, stretches[-1][1], is_ours=is_ours),
             by=others[-1].agent if others else "",
             merged=self._merge(path, timeline.stretches(ours), now),
         )
@@ -138,8 +139,10 @@ class Planner:
     def _why_lost(self, path: bytes, now: FileState, target: FileState, after: FileState) -> str:
         if names.is_git(path):
             return "It belongs to git, whose files are left alone."
+        if target.kind == "absent" and not target.is_held:
+            return "It may have been moved here from where nothing is kept, so it stays."
         if not self._is_kept(target):
-            return "What was there was not kept."
+            return _not_kept(target)
         if after.kind == "file" and not after.digest:
             return "It was too large to be looked into, so it stays."
         if now.kind == "other":
@@ -202,8 +205,27 @@ def _others(rows: list[Row], chosen: list[Row]) -> list[Row]:
     ]
 
 
+def _not_kept(target: FileState) -> str:
+    """Return why what was there can't come back."""
+    if target.kind == "folder":
+        return "What was in the folder was not kept."
+    if target.kind == "other":
+        return "It was no file that could be kept."
+    if target.is_held:
+        return "What was there is not kept any more."
+    if target.size > LARGEST_COPY:
+        return f"{target.size / MEGABYTE:,.0f} MB: too large to be kept."
+    return "What was there was not kept."
+
+
 def _why(
-    others: list[Row], chosen: list[Row], now: FileState, after: FileState, *, is_ours: bool
+    path: bytes,
+    others: list[Row],
+    chosen: list[Row],
+    now: FileState,
+    after: FileState,
+    *,
+    is_ours: bool,
 ) -> str:
     if others:
         other = others[-1]
@@ -216,16 +238,38 @@ def _why(
         return "It was changed by something else in between."
     if now.kind == "absent":
         return "It was deleted since."
-    return "It was created since." if after.kind == "absent" else "It was changed since."
+    if after.kind == "absent":
+        return "It was created since."
+    saved = "" if now.digest == after.digest else _saved_at(path)  # its mode has no time
+    return f"It was changed since{saved}."
+
+
+def _saved_at(path: bytes) -> str:
+    """Return when a file was written last, as an ending of a sentence; the day if not today."""
+    try:
+        saved = time.localtime(disk.status_of(path).st_mtime)
+    except (OSError, OverflowError, ValueError):
+        return ""
+    is_today = saved[:3] == time.localtime()[:3]
+    return time.strftime(", at %H:%M" if is_today else ", on %Y-%m-%d", saved)
 
 
 def _with_folders(items: list[Item]) -> list[Item]:
     """Look at what folders stand in the way of: they are only replaced when they are empty."""
     by_path = {item.path: item for item in items}
+    needed: set[bytes] = set()
+    if any(_is_going(item) and item.now.kind == "folder" for item in items):
+        back = (item.path for item in items if item.prospect == "restore" and not _is_going(item))
+        needed.update(above for path in back for above in names.parents(path))
     for path in sorted(by_path, reverse=True):  # what is in a folder before the folder itself
         item = by_path[path]
         is_removed = item.now.kind == "folder" and item.target.kind != "folder"
-        if is_removed and item.prospect in {"restore", "conflict"} and _is_in_use(path, by_path):
+        if not is_removed or item.prospect not in {"restore", "conflict"}:
+            continue
+        if path in needed and item.target.kind == "absent":
+            # Somebody deleted it after what was in it, and another call made it again.
+            by_path[path] = replace(item, prospect="already")
+        elif _is_in_use(path, by_path):
             by_path[path] = _left(item)
     for path in sorted(by_path):  # a folder before what is in it
         item = by_path[path]

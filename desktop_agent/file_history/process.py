@@ -18,14 +18,12 @@ from desktop_agent.core.pipes.file_capture import (
     HistoryAnswered,
     HistoryCalled,
     HistoryRefused,
-    history_frame,
 )
-from desktop_agent.core.pipes.host_pipe import FrameBuffer
+from desktop_agent.core.pipes.frames import READ_SIZE, FrameBuffer, frame
 from desktop_agent.file_history.service import Service
 
 _log = logging.getLogger(__name__)
 
-_READ_SIZE = 256 * 1024
 # The window and the agents' commands come first.
 _NICENESS = 5
 _IDLE_S = 60.0
@@ -58,6 +56,8 @@ class Server:
         self._pipe = pipe
         self._folder = folder
         self._service: Service | None = None
+        # While another copy of the app has it, each call would wait once more.
+        self._has_waited = False
 
     def run(self) -> None:
         """Serve until the app has gone, then record what it has left open."""
@@ -79,7 +79,7 @@ class Server:
                 quiet += not self._service.capture.has_work
                 self._work(self._service, quiet)
         try:
-            return self._pipe.recv(_READ_SIZE)
+            return self._pipe.recv(READ_SIZE)
         except ConnectionError:
             return b""
 
@@ -101,18 +101,19 @@ class Server:
 
     def _answer(self, called: HistoryCalled) -> bytes:
         try:
-            return history_frame(HistoryAnswered(called.id, _raw(self._result(called))))
+            return frame(HistoryAnswered(called.id, _raw(self._result(called))))
         except UndoError as error:
-            return history_frame(HistoryRefused(called.id, str(error)))
+            return frame(HistoryRefused(called.id, str(error)))
         except Exception as error:  # noqa: BLE001 - the app hears of a defect, and goes on
             _log.exception("%s failed", called.method)
             words = f"{called.method}: {type(error).__name__}: {error}"
-            return history_frame(HistoryRefused(called.id, words, is_defect=True))
+            return frame(HistoryRefused(called.id, words, is_defect=True))
 
     def _result(self, called: HistoryCalled) -> Any:
         if self._service is None:
+            is_patient, self._has_waited = not self._has_waited, True
             try:
-                self._service = Service(self._folder)
+                self._service = Service(self._folder, is_patient=is_patient)
             except OSError as error:
                 raise UndoError(f"What is changed can't be kept: {error}.") from None
         return self._service.answer(called.method, called.arguments)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Callable
 
 from desktop_agent.core.changes import FileState, UndoError
 from desktop_agent.file_history.history import History
-from desktop_agent.file_history.listing import entry_of, open_file
+from desktop_agent.file_history.listing import CLOCK_NS, entry_of, open_file
+from desktop_agent.file_history.packs import LARGEST_COPY
 from desktop_agent.file_history.values import MEGABYTE, Entry, HistoryFull
 
 # Larger files are named, and what git ignores from a smaller size on.
-LARGEST = 16 * MEGABYTE
+LARGEST = 128 * MEGABYTE
 LARGEST_IGNORED = MEGABYTE
-# A file system's clock may stand still for so long: what changed just before it was read can
-# change again and look the same.
-_CLOCK_NS = 20_000_000
 _TRIES = 3
 
 
@@ -27,12 +24,14 @@ class Reader:
     def __init__(self, history: History) -> None:
         self._history = history
         self.stopped = ""
+        # Until one can't: whether what is too large to be copied is kept all the same.
+        self._can_clone = True
 
     def is_kept(self, found: Entry, is_ignored: Callable[[], bool]) -> bool:
         """Whether the content of such an entry is kept."""
         if found.kind == "link":
             return True
-        if found.kind != "file" or found.size > LARGEST:
+        if found.kind != "file" or found.size > self._largest:
             return False
         return found.size <= LARGEST_IGNORED or not is_ignored()
 
@@ -59,25 +58,46 @@ class Reader:
             descriptor = open_file(root, path, relative)
             try:
                 status = os.fstat(descriptor)
-                if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+                now = entry_of(status, status.st_dev)
+                if now.kind != "file" or now.size > self._largest:
                     return found
-                digest = self._history.hold_file(descriptor, status.st_size)
+                digest = self._digest(descriptor, now.size)
                 self.stopped = ""
+                return now._replace(digest=digest, is_held=True) if digest else found
             except HistoryFull:
                 raise
             except UndoError:
                 if not tries_left:
                     raise
-            else:
-                return entry_of(status, status.st_dev)._replace(digest=digest, is_held=True)
             finally:
                 os.close(descriptor)
         return found
 
+    @property
+    def _largest(self) -> int:
+        return LARGEST if self._can_clone else LARGEST_COPY
+
+    def _digest(self, descriptor: int, size: int) -> str:
+        """Keep the bytes of an open file; returns their digest, empty if they are not kept."""
+        if size <= LARGEST_COPY:
+            return self._history.hold_file(descriptor, size)
+        try:
+            return self._history.clone_file(descriptor)
+        except HistoryFull:
+            raise
+        except UndoError:
+            self._can_clone = False
+            raise
+
 
 def is_fresh(entry: Entry) -> bool:
-    """Whether an entry that was read just now may change without a sign of it."""
-    return time.time_ns() - max(entry.mtime_ns, entry.ctime_ns) < _CLOCK_NS
+    """Whether an entry that was read just now may change again and look the same."""
+    return time.time_ns() - max(entry.mtime_ns, entry.ctime_ns) < CLOCK_NS
+
+
+def is_unsure(entry: Entry) -> bool:
+    """Whether an entry of the last run of the app was unread when that ended."""
+    return entry.kind in ("file", "link") and not entry.digest and entry.mtime_ns == 0
 
 
 def state_of(entry: Entry | None) -> FileState:
@@ -98,4 +118,5 @@ def is_other(old: Entry | None, new: Entry | None) -> bool:
         return old.is_held != new.is_held
     if old.digest and new.digest:
         return old.digest != new.digest
-    return (old.size, old.mtime_ns) != (new.size, new.mtime_ns)
+    # Files of one size that were written within one tick of the clock differ by their inode alone.
+    return (old.size, old.mtime_ns, old.ino) != (new.size, new.mtime_ns, new.ino)

@@ -11,9 +11,10 @@ then each gets its name.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from desktop_agent.core.changes import FileState, UndoError
@@ -24,6 +25,7 @@ _OPEN = 0o700
 # Of a batch: what it takes of open files, two for each, and for a moment of the disk.
 _MOST_FILES = 128 if sys.platform == "linux" else 64
 _MOST_BYTES = 64 << 20
+_FULL = "The disk is full, so not all of it could be put back. Free some space and try again."
 Content = Callable[[str], Iterator[bytes]]
 
 
@@ -54,6 +56,8 @@ class Restore:
         self._content = content
         self._done: set[bytes] = set()
         self._staged: list[_Staged] = []
+        # Why something could not be done, in words, if somebody can do something about it.
+        self.problem = ""
 
     def run(self) -> set[bytes]:
         """Do all steps that can be done; returns the paths which are now as they are to be."""
@@ -76,9 +80,20 @@ class Restore:
 
     def _each(self, do: Callable[[Step], bool], steps: Iterable[Step]) -> None:
         for step in steps:
-            with contextlib.suppress(OSError, UndoError, disk.Changed):
+            with self._trying():
                 if do(step):
                     self._done.add(step.path)
+
+    @contextlib.contextmanager
+    def _trying(self) -> Generator[None]:
+        """What can't be done stays as it is; that the disk is full is remembered."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                self.problem = _FULL
+        except (UndoError, disk.Changed):
+            pass
 
     # -- the passes over the steps; each tells whether the path is as it is to be
 
@@ -167,7 +182,7 @@ class Restore:
         staged, self._staged = self._staged, []
         failed = disk.flush([one.file.descriptor for one in staged])
         for one in staged:
-            with contextlib.suppress(OSError, disk.Changed):
+            with self._trying():
                 if one.file.descriptor in failed:
                     disk.put_staged(one.file, None)
                     continue

@@ -32,11 +32,12 @@ _LONGEST_PATCH = 20_000_000
 class Service:
     """Answers requests, one after the other. Methods raise UndoError, in words for a person.
 
-    `folder` is where the history is kept, in the app's data folder, which is not looked into.
+    `folder` is where the history is kept, in the app's data folder, which is not looked into. Who
+    `is_patient` waits a while for another process that has it.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._history = History(folder)
+    def __init__(self, folder: Path, *, is_patient: bool = True) -> None:
+        self._history = History(folder, is_patient=is_patient)
         self._recovered = self._history.recover()
         self.capture = Capture(self._history, (folder, folder.parent))
         self._methods: dict[str, Callable[..., Any]] = {

@@ -193,7 +193,8 @@ class Undoing:
         if is_after_crash:
             restore.clean()
         done = restore.run()
-        return self._finish(seq, steps, done)
+        report = self._finish(seq, steps, done)
+        return msgspec.structs.replace(report, problem=restore.problem)
 
     def _steps(self, seq: int) -> list[Step]:
         return [

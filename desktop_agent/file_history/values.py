@@ -59,7 +59,8 @@ class Limits:
 
     In all it is `total`, or `share` of what would be free without it if that is less. Nothing is
     kept while less than `reserve` is free. `largest` is the largest file that an undo takes away,
-    as it has to be kept itself. What nothing refers to is kept for `grace`: it may be about to be
+    as it has to be kept itself; files too large to be copied take `cloned` at most. What nothing
+    refers to is kept for `grace`: it may be about to be
     recorded.
     """
 
@@ -70,6 +71,7 @@ class Limits:
     age: float = 30 * 86400.0
     pack: int = 64 * MEGABYTE
     largest: int = 256 * MEGABYTE
+    cloned: int = GIGABYTE
     grace: float = 3600.0
     free: Callable[[Path], int] = free_space
     clock: Callable[[], float] = time.time

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
-from desktop_agent.headless.arguments import UsageError, parse
-
-_USAGE = 2
+from desktop_agent.adapters.models.host_process import begin_host
+from desktop_agent.headless.arguments import parse
+from desktop_agent.headless.command_line import carry_out
 
 
 def main(argv: Sequence[str]) -> int:
     """Run with the arguments behind `run`; return the exit code."""
-    try:
-        options = parse(argv)
-    except UsageError as error:
-        print(f"desktop-agent run: {error}. See desktop-agent run --help.", file=sys.stderr)
-        return _USAGE
-    # The engine and its adapters take long to load: a typing mistake is reported at once.
-    from desktop_agent.headless.run import run
 
-    return run(options)
+    def work() -> int:
+        options = parse(argv)
+        # Beside what is loaded here: no request can be made before the host has loaded its part.
+        host = begin_host()
+        # The engine and its adapters take long to load: a typing mistake is reported at once.
+        from desktop_agent.headless.run import run
+
+        return run(options, host)
+
+    return carry_out("run", work)

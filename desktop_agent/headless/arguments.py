@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,7 +69,8 @@ def parse(argv: Sequence[str]) -> Options:
     if given.allow_all and given.sandbox != "off":
         raise UsageError("--allow-all needs --sandbox off: it is for a machine set apart for this")
     return Options(
-        prompt=given.prompt,
+        # Bytes of a command line that are no text would be refused by store and provider.
+        prompt=os.fsencode(given.prompt).decode("utf-8", "replace"),
         workspace=given.workspace,
         model=given.model or "",
         api_base=given.api_base or "",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.agents import AgentInfo, EndReason
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
     AgentsChanged,
@@ -28,7 +28,7 @@ from desktop_agent.core.ids import AgentId, QuestionId, SessionId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.engine import Engine
-from desktop_agent.headless.output import EndReason, Printer
+from desktop_agent.headless.output import Printer
 
 Cut = Literal["timeout", "interrupted", "budget"]
 

@@ -18,29 +18,21 @@ from desktop_agent.adapters.mcp.servers_file import McpFile
 from desktop_agent.core.mcp import McpError, McpServer, McpState, clean_name, hidden_values
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.headless.arguments import Parser, UsageError, http_address
+from desktop_agent.headless.command_line import carry_out
 from desktop_agent.headless.output import one_line, visible
 
-_USAGE = 2
 _LINE = 1000
 
 
 def main(argv: Sequence[str]) -> int:
     """Do what the arguments behind `mcp` say; return the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal of another encoding must not end it.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
+
+    def work() -> int:
         given = _parse(argv)
-        work: Callable[[argparse.Namespace], int] = given.work
-        return work(given)
-    except UsageError as error:
-        print(f"desktop-agent mcp: {error}. See --help.", file=sys.stderr)
-        return _USAGE
-    except (McpError, StoreError, OSError, UnicodeDecodeError) as error:
-        print(f"desktop-agent mcp: {one_line(visible(str(error)), _LINE)}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+        asked: Callable[[argparse.Namespace], int] = given.work
+        return asked(given)
+
+    return carry_out("mcp", work, (McpError, StoreError, OSError, UnicodeDecodeError))
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:

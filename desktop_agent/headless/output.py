@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TextIO
 
 import msgspec
 
+from desktop_agent.core.agents import EndReason
 from desktop_agent.core.approvals import Deny
 from desktop_agent.core.events import (
     AgentEnded,
@@ -36,8 +37,6 @@ from desktop_agent.core.mcp import McpState
 from desktop_agent.core.messages import FilesDisplay, Message, OutputDisplay, ToolCall, Value
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.core.usage import Usage
-
-EndReason = Literal["finished", "error", "step_limit", "budget", "timeout", "interrupted"]
 
 _EARLY: dict[EndReason, str] = {
     "step_limit": "Stopped: the limit of steps was reached.",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,45 +25,28 @@ from desktop_agent.core.ids import MessageId, SessionId
 from desktop_agent.core.sessions import KEPT_DELETED_S, SearchHit, SessionFileError, SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import StoreError
-from desktop_agent.headless.arguments import Parser, UsageError, folder, session_id
+from desktop_agent.headless.arguments import Parser, folder, session_id
+from desktop_agent.headless.command_line import Refused, carry_out
 from desktop_agent.headless.output import one_line, visible
 from desktop_agent.session_files.files import Job, export_file, export_pieces
 
-_USAGE = 2
 _LINE = 1000
 _TITLE = 60
 _MOST_HITS = 50
 
 
-class _Refused(Exception):
-    """It was not done; the text says why."""
-
-
 def main(argv: Sequence[str]) -> int:
     """Do what the arguments behind `sessions` say; return the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal of another encoding must not end it.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    return carry_out("sessions", lambda: _work(argv), (StoreError, SessionFileError, OSError))
+
+
+def _work(argv: Sequence[str]) -> int:
+    given = make_parser().parse_args(argv)
+    work: Callable[[argparse.Namespace], None] = given.work
     try:
-        given = make_parser().parse_args(argv)
-        work: Callable[[argparse.Namespace], None] = given.work
         work(given)
-    except UsageError as error:
-        print(f"desktop-agent sessions: {error}. See --help.", file=sys.stderr)
-        return _USAGE
     except StoreLocked:
-        print("desktop-agent sessions: the app has the sessions open: do it there, or close it.",
-              file=sys.stderr)  # fmt: skip
-        return 1
-    except BrokenPipeError:
-        # Python flushes at exit, and would complain about the closed pipe there.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except (_Refused, StoreError, SessionFileError, OSError) as error:
-        print(f"desktop-agent sessions: {one_line(str(error), _LINE)}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+        raise Refused("the app has the sessions open: do it there, or close it.") from None
     return 0
 
 
@@ -225,7 +207,7 @@ def _store_of(session: SessionId) -> Path:
     for path, reader in _readers():
         if any(info.id == session for info in _seen(reader)):
             return path
-    raise _Refused(f"there is no session {session}. See desktop-agent sessions list.")
+    raise Refused(f"there is no session {session}. See desktop-agent sessions list.")
 
 
 def _info_of(session: SessionId) -> tuple[Path, SessionInfo]:
@@ -258,7 +240,7 @@ def _fork(given: argparse.Namespace) -> None:
 def _delete(given: argparse.Namespace) -> None:
     path, info = _info_of(given.session)
     if info.deleted_at:
-        raise _Refused("that session is deleted already.")
+        raise Refused("that session is deleted already.")
 
     async def work(backend: Backend) -> None:
         backend.engine.delete_session(info.id)
@@ -270,7 +252,7 @@ def _delete(given: argparse.Namespace) -> None:
 def _restore(given: argparse.Namespace) -> None:
     path, info = _info_of(given.session)
     if not info.deleted_at:
-        raise _Refused("that session is not deleted.")
+        raise Refused("that session is not deleted.")
 
     async def work(backend: Backend) -> None:
         backend.engine.restore_session(info.id)

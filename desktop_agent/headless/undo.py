@@ -26,30 +26,19 @@ from desktop_agent.core.changes import (
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.engine import Engine
-from desktop_agent.headless.arguments import Parser, UsageError, session_id
-from desktop_agent.headless.output import one_line, visible
-
-_USAGE = 2
-_LINE = 1000
+from desktop_agent.headless.arguments import Parser, session_id
+from desktop_agent.headless.command_line import carry_out
+from desktop_agent.headless.output import visible
 
 
 def main(command: Literal["undo", "redo"], argv: Sequence[str]) -> int:
     """Undo or redo with the arguments behind the command; return the exit code."""
-    try:
+
+    def work() -> int:
         given = make_parser(command).parse_args(argv)
-    except UsageError as error:
-        print(f"desktop-agent {command}: {error}. See --help.", file=sys.stderr)
-        return _USAGE
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal of another encoding must not end it.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
         return asyncio.run(_run(command, given))
-    except (StoreLocked, StoreError, UndoError, OSError) as error:
-        print(f"desktop-agent {command}: {one_line(str(error), _LINE)}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+
+    return carry_out(command, work, (StoreLocked, StoreError, UndoError, OSError))
 
 
 def make_parser(command: Literal["undo", "redo"]) -> Parser:
@@ -105,7 +94,9 @@ async def _run(command: str, given: argparse.Namespace) -> int:
         choices = _choices(plan, given.conflicts)
         if given.list:
             return _show(session, _as_planned(plan, choices), given, 0)
-        report = await engine.undo(scope, choices)
+        report = await engine.undo(scope, choices, plan)
+        if report.problem:
+            sys.stderr.write(f"{report.problem}\n")
         return _show(session, _as_done(report), given, 1 if report.kept else 0)
     finally:
         await backend.close()
@@ -190,7 +181,7 @@ def _show(session: SessionId, result: dict[str, Any], given: argparse.Namespace,
     lines = [_line(**one) for one in verbs]
     lines += [f"merged   {path}" for path in result["merged"]]
     lines += [f"kept     {path}  (changed since)" for path in result["kept"]]
-    lines += [f"lost     {path}  (what was there was not kept)" for path in result["lost"]]
+    lines += [f"lost     {path}  (can't be put back: it stays)" for path in result["lost"]]
     for line in lines or ["All of it is as it was already."]:
         sys.stdout.write(visible(line.replace("\n", " ")) + "\n")
     return code

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from desktop_agent.core.pipes.host_pipe import FrameBuffer
+from desktop_agent.core.pipes.frames import deliver, frame
 from desktop_agent.core.pipes.mcp_pipe import (
     CallCancelled,
     FormAnswered,
@@ -19,11 +19,8 @@ from desktop_agent.core.pipes.mcp_pipe import (
     ServerOpened,
     ServerWrote,
     ToMcpHost,
-    mcp_frame,
 )
 from desktop_agent.mcp_host.connection import Connection
-
-_READ_SIZE = 256 * 1024
 
 _decoder = msgspec.msgpack.Decoder(ToMcpHost)
 
@@ -40,14 +37,11 @@ class Host:
     async def run(self) -> None:
         """Serve until the app ends, by itself or not."""
         reader, self._writer = await asyncio.open_connection(sock=self._pipe)
-        frames = FrameBuffer()
-        while piece := await _read(reader):
-            for body in frames.feed(piece):
-                self._take(_decoder.decode(body))
+        await deliver(reader.read, lambda body: self._take(_decoder.decode(body)))
 
     def send(self, value: FromMcpHost) -> None:
         """Tell the app."""
-        self._writer.write(mcp_frame(value))
+        self._writer.write(frame(value))
 
     def _take(self, wanted: ToMcpHost) -> None:
         match wanted:
@@ -84,10 +78,3 @@ class Host:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-async def _read(reader: asyncio.StreamReader) -> bytes:
-    try:
-        return await reader.read(_READ_SIZE)
-    except ConnectionError:
-        return b""

@@ -17,30 +17,16 @@ import msgspec
 
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.models import DEMO_MODEL
-from desktop_agent.core.pipes.host_pipe import (
-    AgentForgotten,
-    CallAnswered,
-    CallFailed,
-    CallMade,
-    FrameBuffer,
-    FromHost,
-    StreamAdvanced,
-    StreamCancelled,
-    StreamFailed,
-    StreamForgotten,
-    StreamStarted,
-    ToHost,
-    frame,
-)
+from desktop_agent.core.pipes import host_pipe
+from desktop_agent.core.pipes.frames import deliver, frame
 from desktop_agent.core.requests import Delta, ModelRequest, StreamItem
 from desktop_agent.model_host.litellm_client import price_list
 from desktop_agent.model_host.litellm_client.messages import Conversation
 
 _JOIN_S = 0.033
-_READ_SIZE = 256 * 1024
 _MOST_CONVERSATIONS = 256
 
-_decoder = msgspec.msgpack.Decoder(ToHost)
+_decoder = msgspec.msgpack.Decoder(host_pipe.ToHost)
 
 
 class Host:
@@ -58,31 +44,28 @@ class Host:
         reader, self._writer = await asyncio.open_connection(sock=self._pipe)
         loop = asyncio.get_running_loop()
         self._litellm = loop.run_in_executor(None, _import_litellm)
-        frames = FrameBuffer()
-        while piece := await _read(reader):
-            for body in frames.feed(piece):
-                self._take(_decoder.decode(body))
+        await deliver(reader.read, lambda body: self._take(_decoder.decode(body)))
 
-    def _take(self, wanted: ToHost) -> None:
+    def _take(self, wanted: host_pipe.ToHost) -> None:
         match wanted:
-            case StreamStarted():
+            case host_pipe.StreamStarted():
                 self._start(wanted)
-            case StreamCancelled(id_):
+            case host_pipe.StreamCancelled(id_):
                 stream = self._streams.pop(id_, None)
                 if stream is not None:
                     stream.cancel()
-            case AgentForgotten(agent_id):
+            case host_pipe.AgentForgotten(agent_id):
                 self._conversations.pop(agent_id, None)
-            case CallMade():
+            case host_pipe.CallMade():
                 self._spawn(self._call(wanted))
 
-    def _start(self, wanted: StreamStarted) -> None:
+    def _start(self, wanted: host_pipe.StreamStarted) -> None:
         request = wanted.request
         conversation = self._conversations.get(request.agent_id)
         if conversation is None:
             conversation = Conversation(request.model)
         if not conversation.has(request.model, wanted.kept):
-            self.send(StreamForgotten(wanted.id))
+            self.send(host_pipe.StreamForgotten(wanted.id))
             return
         # Here, not in the stream's job: what comes next over the pipe builds on it.
         conversation.advance(request, wanted.kept)
@@ -106,13 +89,13 @@ class Host:
             outlet.flush()
         except ModelError as error:
             outlet.flush()
-            self.send(StreamFailed(id_, error.fault))
+            self.send(host_pipe.StreamFailed(id_, error.fault))
         except asyncio.CancelledError:
             outlet.drop()
             raise
         except Exception as error:  # noqa: BLE001  (a stream must end with something)
             outlet.flush()
-            self.send(StreamFailed(id_, _defect(error)))
+            self.send(host_pipe.StreamFailed(id_, _defect(error)))
         finally:
             self._streams.pop(id_, None)
 
@@ -132,7 +115,13 @@ class Host:
         if fault is not None:
             raise ModelError(fault)
         asked = litellm_model.asked(request, conversation, key)
-        await litellm_model.answer(await self.litellm(), asked, outlet.put)
+        if self._litellm is not None and not self._litellm.done():
+            asked = litellm_model.begun_early(asked)
+        try:
+            await litellm_model.answer(await self.litellm(), asked, outlet.put)
+        finally:
+            if asked.begun is not None:
+                await asked.begun.close()
 
     async def litellm(self) -> Any:
         """Return litellm as soon as it is imported."""
@@ -140,15 +129,15 @@ class Host:
             raise RuntimeError("the host does not run")
         return await asyncio.shield(self._litellm)
 
-    async def _call(self, call: CallMade) -> None:
+    async def _call(self, call: host_pipe.CallMade) -> None:
         try:
             value = await self._called(call)
             encoded = msgspec.Raw(msgspec.msgpack.encode(value))
-            self.send(CallAnswered(call.id, encoded))
+            self.send(host_pipe.CallAnswered(call.id, encoded))
         except Exception as error:  # noqa: BLE001  (a query must have an answer)
-            self.send(CallFailed(call.id, _defect(error)))
+            self.send(host_pipe.CallFailed(call.id, _defect(error)))
 
-    async def _called(self, call: CallMade) -> Any:
+    async def _called(self, call: host_pipe.CallMade) -> Any:
         match call.method:
             case "models":
                 return price_list.models()
@@ -163,7 +152,7 @@ class Host:
             case _:
                 raise ValueError(f"no such query: {call.method}")
 
-    def send(self, value: FromHost) -> None:
+    def send(self, value: host_pipe.FromHost) -> None:
         """Put a value into the pipe."""
         if not self._writer.is_closing():
             self._writer.write(frame(value))
@@ -205,7 +194,7 @@ class Outlet:
         self._held = []
         if items:
             self._flushed_at = self._loop.time()
-            self._host.send(StreamAdvanced(self._id, items))
+            self._host.send(host_pipe.StreamAdvanced(self._id, items))
 
     def drop(self) -> None:
         """Forget what is held."""
@@ -228,13 +217,6 @@ def _joined(deltas: list[Delta]) -> list[Delta]:
             joined.append(Delta(delta.kind, "".join(pieces)))
             pieces = []
     return joined
-
-
-async def _read(reader: asyncio.StreamReader) -> bytes:
-    try:
-        return await reader.read(_READ_SIZE)
-    except ConnectionError:
-        return b""
 
 
 def _import_litellm() -> Any:

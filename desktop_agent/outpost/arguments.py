@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from desktop_agent import paths
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.places.commands import place_named
+from desktop_agent.core.network.places import Place
 from desktop_agent.engine.workspace.containment import with_home
 from desktop_agent.headless.arguments import Parser, UsageError
 
@@ -18,12 +22,15 @@ _MOST_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """What the command line says. `defaults` are for lines that don't say it themselves."""
+    """What the command line says. `defaults` are for lines that don't say it themselves.
+
+    `on` is None for this computer.
+    """
 
     jobs: Path
     out: Path
     defaults: dict[str, Any]
-    on: str = "local"
+    on: Place | None = None
     at_most: int = 4
     max_cost: float | None = None
     html: Path | None = None
@@ -41,7 +48,7 @@ def parse(argv: Sequence[str]) -> BatchOptions:
         jobs=given.jobs,
         out=given.out.resolve(),
         defaults={name: value for name, value in defaults.items() if value is not None},
-        on=given.on,
+        on=_place(given.on),
         at_most=given.at_most,
         max_cost=given.max_cost,
         html=given.html and given.html.resolve(),
@@ -69,9 +76,10 @@ def make_parser() -> argparse.ArgumentParser:
         "--on",
         metavar="PLACE",
         default="local",
-        help="where they run: local (default), ssh:HOST, or “command: …”, which is anything that "
-        "starts desktop-agent elsewhere with a byte stream, such as docker exec -i NAME "
-        "desktop-agent. Requests to models are made from here: no key goes there",
+        help="where they run: local (default), the name of a place in the settings, ssh:HOST, "
+        "container:NAME (docker), pod:NAME (kubectl), or “command: …”, which is anything that "
+        "starts desktop-agent elsewhere with a byte stream. Requests to models are made from "
+        "here: no key goes there",
     )
     add("--at-most", metavar="N", type=_count, default=4, help="jobs at a time (default: 4)")
     add("--max-cost", metavar="USD", type=_money, help="stop when all results cost this much")
@@ -83,6 +91,16 @@ def make_parser() -> argparse.ArgumentParser:
     said.add_argument("--max-steps", metavar="N", type=int)
     said.add_argument("--timeout", metavar="S", type=float)
     return parser
+
+
+def _place(on: str) -> Place | None:
+    if on == "local":
+        return None
+    known = settings_file.load(paths.config_dir() / "settings.json").places
+    try:
+        return place_named(on, known)
+    except ValueError as error:
+        raise UsageError(f"--on: {error}") from None
 
 
 def _count(text: str) -> int:

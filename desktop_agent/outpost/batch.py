@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import platform
-import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,23 +17,27 @@ from desktop_agent import paths
 from desktop_agent.adapters.files.file_lock import FileLock, StoreLocked
 from desktop_agent.adapters.files.log_file import start_logging
 from desktop_agent.adapters.files.temporary_folder import temporary_folder
+from desktop_agent.adapters.places.git_copy import GitError, GitStore, repository_of, unsent
 from desktop_agent.compose import RUNS_FOLDER
 from desktop_agent.core.usage import Usage
+from desktop_agent.engine.base.places import PlaceLost
 from desktop_agent.engine.base.ports import StoreError
-from desktop_agent.headless.arguments import UsageError
+from desktop_agent.headless.command_line import (
+    INTERRUPTED,
+    Refused,
+    carry_out,
+    listen_for_signals,
+)
 from desktop_agent.headless.output import one_line
 from desktop_agent.headless.run import NoSandbox
 from desktop_agent.outpost import table
 from desktop_agent.outpost.arguments import BatchOptions, parse
-from desktop_agent.outpost.git_copy import GitError, GitStore, repository_of, unsent
 from desktop_agent.outpost.jobs import Job, read_jobs
-from desktop_agent.outpost.link import FarPlace, PlaceLost, command_of
+from desktop_agent.outpost.link import FarPlace
 from desktop_agent.outpost.places import Place, ThisComputer
 from desktop_agent.outpost.results import Result, ResultsFile
 from desktop_agent.outpost.runner import Ended
 
-_USAGE, _INTERRUPTED = 2, 130
-_LINE = 400
 _NAMED = 5
 _FOLDER = "desktop-agent-batch-"
 
@@ -52,40 +54,25 @@ class Ready:
 
 def main(argv: Sequence[str]) -> int:
     """Do what the arguments behind `batch` say; return the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal of another encoding must not end it.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
-        options = parse(argv)
-        if options.on != "local":
-            command_of(options.on)
-        jobs = read_jobs(options.jobs, options.defaults)
-        start_logging(paths.log_dir(), name="desktop-agent-batch")
-        return _locked(options, jobs)
-    except (UsageError, NoSandbox) as error:
-        return _say(f"{error}. See desktop-agent batch --help.".replace("..", "."), _USAGE)
-    except StoreLocked:
-        return _say("another batch is adding to this file of results.", 1)
-    except BrokenPipeError:
-        # Python flushes at exit, and would complain about the closed pipe there.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except (GitError, PlaceLost, StoreError, OSError) as error:
-        return _say(one_line(str(error), _LINE), 1)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    failures = (GitError, PlaceLost, StoreLocked, StoreError, OSError)
+    return carry_out("batch", lambda: _work(argv), failures)
 
 
-def _say(words: str, code: int) -> int:
-    print(f"desktop-agent batch: {words}", file=sys.stderr)
-    return code
+def _work(argv: Sequence[str]) -> int:
+    options = parse(argv)
+    jobs = read_jobs(options.jobs, options.defaults)
+    start_logging(paths.log_dir(), name="desktop-agent-batch")
+    return _locked(options, jobs)
 
 
 def _locked(options: BatchOptions, jobs: Sequence[Job]) -> int:
     with ResultsFile(options.out) as results, temporary_folder(_FOLDER) as folder:
         runs = paths.data_dir() / RUNS_FOLDER
         runs.mkdir(mode=0o700, exist_ok=True)
-        lock = FileLock(runs / f"{_name_of(options.out)}.lock")
+        try:
+            lock = FileLock(runs / f"{_name_of(options.out)}.lock")
+        except StoreLocked:
+            raise Refused("another batch is adding to this file of results.") from None
         try:
             ready = _snapshots(jobs, options, folder)
             with asyncio.Runner() as runner:
@@ -134,7 +121,7 @@ def _snapshot(job: Job, options: BatchOptions, path: Path) -> tuple[GitStore, st
 
 def _leaves_out(options: BatchOptions, folder: Path) -> list[str]:
     """Return what of a folder never goes to another machine; say which files those are."""
-    if options.on == "local":
+    if options.on is None:
         return []
     left = sorted(str(path.relative_to(folder)) for path in unsent(folder))
     if left:
@@ -165,7 +152,7 @@ class _Batch:
         left = [one for one in self._ready if one.key not in self._results.known]
         if left:
             self._place = place = self._new_place(folder, [one.job for one in left])
-            _listen_for_signals(self._interrupt)
+            listen_for_signals(self._interrupt)
             try:
                 await self._work(place, left)
             finally:
@@ -174,13 +161,13 @@ class _Batch:
         if self._failure is not None:
             raise self._failure
         if self._is_interrupted:
-            return _INTERRUPTED
+            return INTERRUPTED
         known = self._results.known
         return int(any(k not in known or known[k].reason != "finished" for k in self._mine))
 
     def _new_place(self, folder: Path, jobs: list[Job]) -> Place:
         on = self._options.on
-        if on == "local":
+        if on is None:
             return ThisComputer(folder, self._used)
         return FarPlace(on, _name_of(self._options.out), jobs, self._used)
 
@@ -271,16 +258,3 @@ def _show(options: BatchOptions, ended: Sequence[Result], wanted: int) -> None:
         print(msgspec.json.encode(told).decode())
     elif ended:
         print(table.text(ended))
-
-
-def _listen_for_signals(interrupt: Callable[[], None]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(number, interrupt)
-        except NotImplementedError:  # Windows: its loop has no signals of its own
-
-            def from_thread(*_: object) -> None:
-                loop.call_soon_threadsafe(interrupt)
-
-            signal.signal(number, from_thread)

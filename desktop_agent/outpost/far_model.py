@@ -18,19 +18,7 @@ from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.core.pipes.host_pipe import (
-    AgentForgotten,
-    CallAnswered,
-    CallFailed,
-    CallMade,
-    FromHost,
-    StreamAdvanced,
-    StreamCancelled,
-    StreamFailed,
-    StreamForgotten,
-    StreamStarted,
-    ToHost,
-)
+from desktop_agent.core.pipes import host_pipe
 from desktop_agent.core.requests import Answer, ModelRequest, StreamItem
 
 _ANSWERED = ("model_info",)
@@ -39,11 +27,11 @@ _ANSWERED = ("model_info",)
 class FarModel(HostedModel):
     """A model whose host is at home; `send` drops what nobody is there to hear."""
 
-    def __init__(self, send: Callable[[ToHost], None]) -> None:
+    def __init__(self, send: Callable[[host_pipe.ToHost], None]) -> None:
         super().__init__(key_for=lambda _: None)
         self._send = send
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Queue[FromHost | None]] = {}
+        self._waiting: dict[int, asyncio.Queue[host_pipe.FromHost | None]] = {}
         self._known: dict[AgentId, tuple[Message, ...]] = {}
 
     def on_attached(self) -> None:
@@ -52,7 +40,7 @@ class FarModel(HostedModel):
         for queue in self._waiting.values():
             queue.put_nowait(None)
 
-    def take(self, value: FromHost) -> None:
+    def take(self, value: host_pipe.FromHost) -> None:
         """Hand over what came from home."""
         if (queue := self._waiting.get(value.id)) is not None:
             queue.put_nowait(value)
@@ -66,11 +54,11 @@ class FarModel(HostedModel):
             self._ask(id_, request)
             while not (items and isinstance(items[-1], Answer)):
                 match await queue.get():
-                    case StreamAdvanced(_, more):
+                    case host_pipe.StreamAdvanced(_, more):
                         items += more
-                    case StreamFailed(_, fault) | CallFailed(_, fault):
+                    case host_pipe.StreamFailed(_, fault) | host_pipe.CallFailed(_, fault):
                         raise ModelError(fault)
-                    case StreamForgotten():
+                    case host_pipe.StreamForgotten():
                         self._known.pop(request.agent_id, None)
                         self._ask(id_, request)
                     case _:
@@ -78,22 +66,14 @@ class FarModel(HostedModel):
                         self._ask(id_, request)
         finally:
             del self._waiting[id_]
-            self._send(StreamCancelled(id_))
+            self._send(host_pipe.StreamCancelled(id_))
         for item in items:
             yield item
 
     def forget(self, agent_id: AgentId) -> None:
         """Drop what is kept of an agent's history."""
         if self._known.pop(agent_id, None) is not None:
-            self._send(AgentForgotten(agent_id))
-
-    async def is_priced(self, model: str) -> bool:
-        """Whether the cost of requests to a model will be known."""
-        try:
-            info: ModelInfo | None = await self.call("model_info", model=model)
-        except ModelError:
-            return False
-        return info is not None and None not in (info.input_price, info.output_price)
+            self._send(host_pipe.AgentForgotten(agent_id))
 
     async def call(self, method: str, **arguments: Any) -> Any:
         """Ask home about a model. Raises ModelError."""
@@ -101,20 +81,20 @@ class FarModel(HostedModel):
             raise ModelError(Fault("internal", f"an outpost does not ask for {method}"))
         id_ = next(self._numbers)
         queue = self._waiting[id_] = asyncio.Queue()
-        asked = CallMade(id_, method, arguments)
+        asked = host_pipe.CallMade(id_, method, arguments)
         try:
             self._send(asked)
             while True:
                 match await queue.get():
-                    case CallAnswered(_, value):
+                    case host_pipe.CallAnswered(_, value):
                         return msgspec.msgpack.decode(value, type=ModelInfo | None)
-                    case CallFailed(_, fault) | StreamFailed(_, fault):
+                    case host_pipe.CallFailed(_, fault) | host_pipe.StreamFailed(_, fault):
                         raise ModelError(fault)
                     case _:
                         self._send(asked)
         finally:
             del self._waiting[id_]
-            self._send(StreamCancelled(id_))
+            self._send(host_pipe.StreamCancelled(id_))
 
     async def start(self) -> None:
         """Nothing has to be started."""
@@ -124,11 +104,7 @@ class FarModel(HostedModel):
 
     def _ask(self, id_: int, request: ModelRequest) -> None:
         known = self._known.get(request.agent_id, ())
-        kept = 0
-        for old, new in zip(known, request.messages, strict=False):
-            if old is not new:
-                break
-            kept += 1
+        kept = host_pipe.kept(known, request.messages)
         self._known[request.agent_id] = request.messages
         fresh = msgspec.structs.replace(request, messages=request.messages[kept:])
-        self._send(StreamStarted(id_, fresh, kept))
+        self._send(host_pipe.StreamStarted(id_, fresh, kept))

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from desktop_agent.adapters.places.git_copy import GitStore
 from desktop_agent.core.usage import Usage
-from desktop_agent.outpost.git_copy import GitStore
 from desktop_agent.outpost.jobs import Job
 from desktop_agent.outpost.runner import Ended, Runner
 

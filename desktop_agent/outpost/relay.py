@@ -23,6 +23,8 @@ from desktop_agent import paths
 from desktop_agent.adapters.child_process import keyless_environment, own_program
 from desktop_agent.adapters.files.file_lock import FileLock, StoreLocked
 from desktop_agent.adapters.files.log_file import start_logging
+from desktop_agent.core.pipes.frames import frame
+from desktop_agent.core.pipes.outpost_pipe import MARK
 from desktop_agent.headless.arguments import Parser, UsageError
 
 _PIECE = 1 << 16
@@ -37,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
         return 1
     try:
         given = make_parser().parse_args(argv)
-        return _join(given.name)
+        return _tell_about() if given.check else _join(given.name)
     except UsageError as error:
         print(f"desktop-agent outpost: {error}. See --help.", file=sys.stderr)
         return 2
@@ -57,7 +59,17 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--name", metavar="NAME", type=_name, default="main", help="which one")
+    parser.add_argument("--check", action="store_true", help="tell what is here, and end")
     return parser
+
+
+def _tell_about() -> int:
+    from desktop_agent.outpost.about import about_this
+
+    told = MARK + frame(asyncio.run(about_this()))
+    while told:
+        told = told[os.write(1, told) :]
+    return 0
 
 
 def serve(name: str) -> int:

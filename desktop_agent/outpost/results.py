@@ -8,10 +8,10 @@ from types import TracebackType
 
 import msgspec
 
+from desktop_agent.core.agents import EndReason
 from desktop_agent.core.messages import Value
 from desktop_agent.core.usage import Usage
 from desktop_agent.headless.arguments import UsageError
-from desktop_agent.headless.output import EndReason
 
 _BEGINS = b'{"key":"'
 _PIECE = 1 << 20

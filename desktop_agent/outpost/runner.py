@@ -10,11 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from desktop_agent import paths
-from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.models.hosted_model import HostedModel
-from desktop_agent.compose import SESSIONS_FILE, Backend, ForThisRun, compose
-from desktop_agent.core.agents import Budget
+from desktop_agent.compose import SESSIONS_FILE, Backend, ForThisRun
+from desktop_agent.core.agents import Budget, EndReason
 from desktop_agent.core.events import (
     AgentsChanged,
     AgentSpawned,
@@ -34,10 +32,9 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.headless.arguments import Options
 from desktop_agent.headless.follow import Follower
-from desktop_agent.headless.output import EndReason, RunEnded
-from desktop_agent.headless.run import NoSandbox, lend_key
+from desktop_agent.headless.output import RunEnded
+from desktop_agent.headless.run import NoSandbox, follow, lend_key, need_sandbox, open_engine
 
-_STOP_S = 8.0
 _UNPRICED = "The price of its model is not known, so a limit in dollars can't be held."
 
 
@@ -137,7 +134,7 @@ class Runner:
         self._running.add(follower)
         try:
             self._begin(engine.backend, options, session_id, follower, cost_left)
-            await _followed(follower, options.timeout_s)
+            await follow(follower, options.timeout_s)
         finally:
             self._running.discard(follower)
             engine.forget(session_id, follower)
@@ -188,43 +185,22 @@ class Runner:
         return await asyncio.shield(self._engines[needs])
 
     async def _start(self, options: Options, number: int) -> _Engine:
-        config_dir = paths.config_dir()
-        settings = settings_file.load(config_dir / "settings.json")
-        if options.max_steps is not None:
-            settings = msgspec.structs.replace(settings, max_steps=options.max_steps)
         folder = self._folder / f"engine-{number}"
         folder.mkdir(mode=0o700)
         started: list[_Engine] = []
-        backend = await compose(
+        backend = await open_engine(
+            options,
             lambda event: started[0].hear(event) if started else None,
-            data_dir=paths.data_dir(),
-            config_dir=config_dir,
-            settings=settings,
-            store_path=folder / SESSIONS_FILE,
-            is_warmed=False,
-            is_machine_sandbox=options.sandbox == "off",
-            more=ForThisRun(options.hosts, keeps_changes=False, model=self._model),
+            folder / SESSIONS_FILE,
+            ForThisRun(options.hosts, keeps_changes=False, model=self._model),
         )
         started.append(_Engine(backend))
-        # Before the first request: the prompt says how commands run.
-        state = await backend.engine.sandbox_state()
-        if options.sandbox == "on" and not state.holds:
-            await backend.close()
-            raise NoSandbox(f"the sandbox doesn't hold here. {state.reason} {state.remedy}".strip())
-        return started[0]
-
-
-async def _followed(follower: Follower, timeout_s: float | None) -> None:
-    try:
-        async with asyncio.timeout(timeout_s):
-            await follower.idle.wait()
-    except TimeoutError:
-        follower.cut("timeout")
         try:
-            async with asyncio.timeout(_STOP_S):
-                await follower.idle.wait()
-        except TimeoutError:
-            return
+            await need_sandbox(options, backend)
+        except NoSandbox:
+            await backend.close()
+            raise
+        return started[0]
 
 
 def _at_most(budget: Budget, cost: float) -> Budget:

@@ -14,24 +14,20 @@ import msgspec
 
 from desktop_agent import __version__
 from desktop_agent.adapters.files.temporary_folder import temporary_folder
-from desktop_agent.core.pipes.host_pipe import (
-    CallAnswered,
-    CallFailed,
-    StreamAdvanced,
-    StreamFailed,
-    StreamForgotten,
-)
+from desktop_agent.adapters.places.git_copy import GitError, GitStore
+from desktop_agent.adapters.places.stream import BrokenStream, read_frame
+from desktop_agent.core.pipes import outpost_pipe as frames
+from desktop_agent.core.pipes.frames import frame
+from desktop_agent.core.pipes.host_pipe import FromHost
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.headless.arguments import UsageError
 from desktop_agent.headless.run import NoSandbox
-from desktop_agent.outpost import frames
+from desktop_agent.outpost.agents import AgentRuns
 from desktop_agent.outpost.far_model import FarModel
-from desktop_agent.outpost.git_copy import GitError, GitStore
 from desktop_agent.outpost.jobs import Job
 from desktop_agent.outpost.runner import Ended, Runner
 
-_FROM_HOME = StreamAdvanced | StreamFailed | StreamForgotten | CallAnswered | CallFailed
 # How long nobody may be there: with jobs or results that wait, and without.
 _KEPT_S, _IDLE_S = 86_400.0, 60.0
 
@@ -47,8 +43,9 @@ class Outpost:
         self._snapshots: list[str] = []
         self._model = FarModel(self._send)
         self._runner = Runner(folder, lambda _: None, self._model)
+        self._agents = AgentRuns(folder, self._store, self._model, self._tell)
         self._jobs: dict[str, asyncio.Task[None]] = {}
-        self._events: list[frames.JobEnded] = []
+        self._events: list[frames.Numbered] = []
         self._number = 0
         self._streams: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
         self._writer: asyncio.StreamWriter | None = None
@@ -61,15 +58,20 @@ class Outpost:
         assert task is not None
         self._streams[task] = writer
         hello = frames.Hello(frames.PROTOCOL, __version__, self._epoch, tuple(self._snapshots))
-        writer.write(frames.MARK + frames.frame(hello))
+        writer.write(frames.MARK + frame(hello))
         try:
             while True:
-                order = frames.to_outpost.decode(await frames.read_frame(reader))
-                if isinstance(order, frames.Attach):
-                    self._attach(order, writer)
-                else:
-                    await self._carry_out(order)
-        except (frames.BrokenStream, msgspec.DecodeError, ConnectionError):
+                order = frames.to_outpost.decode(await read_frame(reader))
+                match order:
+                    case frames.Attach():
+                        self._attach(order, writer)
+                    case _ if isinstance(order, frames.AgentOrder):
+                        await self._agents.carry_out(order)
+                    case _ if isinstance(order, FromHost):
+                        self._model.take(order)
+                    case _:
+                        await self._carry_out(order)
+        except (BrokenStream, msgspec.DecodeError, ConnectionError):
             pass
         finally:
             if self._writer is writer:
@@ -81,7 +83,8 @@ class Outpost:
     async def until_over(self) -> None:
         """Wait until nothing more is wanted, or nobody has come for too long."""
         while not self.is_over.is_set():
-            has_work = bool(self._events) or any(not job.done() for job in self._jobs.values())
+            is_busy = any(not job.done() for job in self._jobs.values())
+            has_work = is_busy or bool(self._events) or self._agents.has_any
             patience = None if self._writer else (_KEPT_S if has_work else _IDLE_S)
             self._news.clear()
             try:
@@ -95,6 +98,7 @@ class Outpost:
         for job in self._jobs.values():
             job.cancel()
         await asyncio.gather(*self._jobs.values(), return_exceptions=True)
+        await self._agents.close()
         await self._runner.close()
         for writer in self._streams.values():
             writer.close()
@@ -110,7 +114,7 @@ class Outpost:
             self._send(event)
         self._model.on_attached()
 
-    async def _carry_out(self, order: frames.ToOutpost) -> None:
+    async def _carry_out(self, order: frames.OutpostOrder) -> None:
         match order:
             case frames.Snapshot(commit=commit, bundle=bundle):
                 if commit not in self._snapshots:
@@ -123,12 +127,11 @@ class Outpost:
                 self._acknowledge(number)
             case frames.Stop():
                 self._runner.stop()
+            case frames.KeepAgents(keys=keys):
+                self._agents.keep(keys)
             case frames.Leave():
                 self.is_over.set()
                 self._news.set()
-            case _:
-                assert isinstance(order, _FROM_HOME)
-                self._model.take(order)
 
     def _keep(self, commit: str, bundle: bytes) -> None:
         file = self._folder / "bundle"
@@ -151,21 +154,25 @@ class Outpost:
             ended = Ended("error", "", Usage(), 0.0, str(error))
         finally:
             await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
-        self._number += 1
         told = (ended.reason, ended.text, ended.usage, ended.seconds, patch, ended.error)
-        self._events.append(frames.JobEnded(self._number, start.key, *told))
+        self._tell(frames.JobEnded(0, start.key, *told))
+
+    def _tell(self, event: frames.Numbered) -> None:
+        """Give an event its number, and send it until it is acknowledged."""
+        self._number += 1
+        self._events.append(msgspec.structs.replace(event, number=self._number))
         self._send(self._events[-1])
         self._news.set()
 
     def _acknowledge(self, number: int) -> None:
         for event in self._events:
-            if event.number <= number:
+            if event.number <= number and isinstance(event, frames.JobEnded):
                 self._jobs.pop(event.key, None)  # ordered again, it is another job
         self._events = [event for event in self._events if event.number > number]
 
     def _send(self, value: frames.FromOutpost) -> None:
         if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(frames.frame(value))
+            self._writer.write(frame(value))
 
 
 async def serve(address: Path) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.compose import Backend, compose
+from desktop_agent.core.approvals import Mode
 from desktop_agent.core.changes import UndoError
 from desktop_agent.core.events import (
     CommandRefused,
     EngineFailed,
     Event,
     MessageAdded,
+    SandboxChanged,
     SessionOpened,
     ToolEnded,
     TurnEnded,
@@ -23,9 +26,11 @@ from desktop_agent.core.faults import ModelError
 from desktop_agent.core.ids import new_agent_id, new_message_id, new_note_id, new_session_id
 from desktop_agent.core.mcp import McpServer
 from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.network.command_proxy import PORT
 from desktop_agent.core.notes import Note
 from desktop_agent.core.providers import PROVIDERS
 from desktop_agent.core.requests import Limits, ModelRequest
+from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.self_check.dialects import DIALECTS, Dialect
@@ -36,6 +41,13 @@ _SECONDS = 600.0  # only a hang takes that long, however slow the computer is
 _WORD = "nasturtium"
 _NOTE = "note.txt"
 _FEWEST_MODELS = 500
+_ASKING = (
+    f"exec 3<>/dev/tcp/127.0.0.1/{PORT}; printf 'CONNECT 10.0.0.1:443 HTTP/1.1\\r\\n\\r\\n' >&3;"
+    ' read -r line <&3; echo "$line"'
+)
+# Wherever the app was started from, and with whatever path.
+_PROXIED = f"PATH=$PATH:/usr/bin:/bin bash -c {shlex.quote(_ASKING)}"
+_REFUSED = "HTTP/1.1 403"
 
 
 class EngineCheck:
@@ -118,18 +130,48 @@ class EngineCheck:
             raise CheckFailed(state.problem or "a server was found where none is")
         return "runs as a process of its own and speaks with servers"
 
+    async def sandbox(self) -> str:
+        """Have a command, where it is contained, ask the guard for what that always refuses."""
+        if self._backend is None:
+            raise CheckFailed("the engine is missing")
+        self._backend.engine.check_sandbox()
+        async with asyncio.timeout(_SECONDS):
+            state = await self._sandbox_state()
+            if not state.holds:
+                if state.probes:
+                    raise CheckFailed(state.reason)
+                return f"not on this computer: {state.reason}"
+            self._events.clear()
+            given = {"command": _PROXIED}
+            with LoopbackProvider(DIALECTS[0], "shell", given, _REFUSED) as provider:
+                await self._turn(self._backend, provider, "free")
+        results = [event.result.text for event in self._events if isinstance(event, ToolEnded)]
+        if not any(_REFUSED in text for text in results):
+            raise CheckFailed(f"the guard did not answer: {results}")
+        return f"holds in all {len(state.probes)} attempts, and its guard answers"
+
     async def close(self) -> None:
         """End the engine and the host."""
         if self._backend is not None:
             await self._backend.close()
 
-    async def _turn(self, backend: Backend, provider: LoopbackProvider) -> TurnEnded:
+    async def _sandbox_state(self) -> SandboxState:
+        while True:
+            self._heard.clear()
+            for event in self._events:
+                if isinstance(event, SandboxChanged):
+                    return event.state
+            await self._heard.wait()
+
+    async def _turn(
+        self, backend: Backend, provider: LoopbackProvider, mode: Mode = "look"
+    ) -> TurnEnded:
         backend.engine.new_session(
             new_session_id(),
             Workspace(str(self._folder)),
             model=provider.model,
             api_base=provider.api_base,
-            mode="look",
+            mode=mode,
         )
         agent = None
         while True:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import ssl
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
 from desktop_agent import paths
+from desktop_agent.adapters.child_process import script_python
 from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import MessageAdded
@@ -46,6 +48,25 @@ def skills(_: Path) -> str:
         if not text.startswith("---"):
             raise CheckFailed(f"{folder.name} does not say what it is for")
     return f"{len(folders)} bundled"
+
+
+def scripts(place: Path) -> str:
+    """Run what the bundled skills bring, with the app's own Python."""
+    file = place / "check.pdf"
+    file.write_bytes(_pdf())
+    folder = paths.builtin_skills()
+    found = [one for one in folder.glob("*/scripts/*.py") if "__main__" in one.read_text("utf-8")]
+    for script in found:
+        _run_script(script, "--help")
+    _run_script(folder / "pdf" / "scripts" / "pdf.py", "info", str(file))
+    return f"{len(found)} of skills run"
+
+
+def _run_script(script: Path, *words: str) -> None:
+    command = [*script_python(), str(script), *words]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    if done.returncode:
+        raise CheckFailed(f"{script.name}: {done.stderr.strip()[-300:]}")
 
 
 def sessions(place: Path) -> str:

@@ -22,6 +22,7 @@ from desktop_agent.self_check.parts import CheckFailed
 _STILL: tuple[tuple[str, Callable[[Path], str]], ...] = (
     ("resources", parts.resources),
     ("skills", parts.skills),
+    ("scripts", parts.scripts),
     ("sessions", parts.sessions),
     ("secrets", parts.secrets),
     ("certificates", parts.certificates),
@@ -77,6 +78,7 @@ def _check_engine(whole: SelfCheck, place: Path) -> None:
             whole.check(dialect.title, lambda job=job: runner.run(job()))
         whole.check("file history", lambda: runner.run(engine.file_history()))
         whole.check("MCP", lambda: runner.run(engine.servers()))
+        whole.check("sandbox", lambda: runner.run(engine.sandbox()))
         whole.check("providers", lambda: runner.run(engine.providers()))
         runner.run(engine.close())
 

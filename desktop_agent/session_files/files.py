@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Events that the store writes at once: a few milliseconds.
 _AT_ONCE = 100
+# What reading and checking takes of an import; the rest is writing.
+_CHECKED = 0.5
 
 
 @dataclass(slots=True)
@@ -42,6 +44,12 @@ class Job:
 
     share: float = 0.0
     is_cancelled: bool = False
+
+    def check(self, share: float) -> None:
+        """Note how much of the reading is done, as a part of all. Raises Cancelled."""
+        if self.is_cancelled:
+            raise Cancelled
+        self.share = _CHECKED * share
 
 
 class Cancelled(Exception):
@@ -76,7 +84,8 @@ class SessionFiles:
 
         job = self._jobs[path] = Job()
         try:
-            found = await asyncio.to_thread(json_import.read, Path(path), workspace)
+            read = partial(json_import.read, Path(path), workspace, job.check)
+            found = await asyncio.to_thread(read)
             new = self._engine.new_info(new_session_id(), workspace, found.about.title)
             info = msgspec.structs.replace(
                 new,
@@ -91,6 +100,7 @@ class SessionFiles:
         except StoreError as error:
             raise SessionFileError(str(error)) from error
         finally:
+            job.is_cancelled = True
             self._jobs.pop(path, None)
         self._engine.adopt_session(info)
         return info.id
@@ -125,7 +135,7 @@ class SessionFiles:
             while batch := await asyncio.to_thread(_take, rows):
                 self._store.add_imported(info.id, batch)
                 done += len(batch)
-                job.share = min(1.0, done / max(1, found.count))
+                job.share = min(1.0, _CHECKED + (1 - _CHECKED) * done / max(1, found.count))
             self._store.end_import(info)
         except BaseException:
             with suppress(StoreError):  # else it is erased at the next start

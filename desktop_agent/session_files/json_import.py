@@ -10,7 +10,7 @@ import graphlib
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -79,8 +79,13 @@ class Imported:
         return event
 
 
-def read(path: Path, workspace: Workspace) -> Imported:
-    """Return what a file holds, for a session in these folders. Raises SessionFileError."""
+def read(
+    path: Path, workspace: Workspace, told: Callable[[float], None] = lambda _: None
+) -> Imported:
+    """Return what a file holds, for a session in these folders. Raises SessionFileError.
+
+    `told` hears how much was checked, from 0 to 1; what it raises ends it.
+    """
     raw = _bytes_of(path)
     whole = _decoded(raw, document.Document, _NO_FILE)
     if whole.version != document.VERSION:
@@ -91,7 +96,7 @@ def read(path: Path, workspace: Workspace) -> Imported:
     head = _head_of(whole)
     check_value(msgspec.json.decode(head), is_ours=False)
     ids.learn(head)
-    open_agents = _check_events(whole, ids)
+    open_agents = _check_events(whole, ids, told)
     new = msgspec.json.decode(ids.replace(head), type=document.Head)
     open_ids = [AgentId(ids.replace(one.encode()).decode()) for one in open_agents]
     return Imported(
@@ -204,7 +209,9 @@ def _check_list(state: TaskState) -> None:
         raise SessionFileError("A task list in the file contradicts itself.")
 
 
-def _check_events(whole: document.Document, ids: document.Ids) -> list[AgentId]:
+def _check_events(
+    whole: document.Document, ids: document.Ids, told: Callable[[float], None]
+) -> list[AgentId]:
     """Check each event and take in its ids; return the subagents that did not end."""
     if len(whole.events) > _MOST_EVENTS:
         raise SessionFileError(f"The file has more than {_MOST_EVENTS:,} events.")
@@ -212,7 +219,8 @@ def _check_events(whole: document.Document, ids: document.Ids) -> list[AgentId]:
     branches = {one.number for one in whole.branches} or {0}
     agents: dict[AgentId, bool] = {whole.main_agent: False}  # whether it has ended
     last = 0
-    for entry in whole.events:
+    for number, entry in enumerate(whole.events):
+        told(number / len(whole.events))
         if entry.seq <= last or entry.branch not in branches:
             raise SessionFileError(f"Event {entry.seq} is out of order.")
         last = entry.seq
@@ -238,4 +246,7 @@ def _follow(event: AgentEvent, agents: dict[AgentId, bool], seq: int) -> None:
     elif event.agent_id not in agents or isinstance(event, ListChanged):
         raise SessionFileError(f"Event {seq} belongs to nobody.")
     elif isinstance(event, AgentEnded):
+        if event.agent_id == next(iter(agents)):
+            # Nobody could say anything in that session any more.
+            raise SessionFileError(f"Event {seq} ends the main agent, which never ends.")
         agents[event.agent_id] = True

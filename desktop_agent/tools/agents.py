@@ -12,6 +12,7 @@ from msgspec import Meta
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.faults import ModelError
 from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.network.places import Place
 from desktop_agent.core.parts.facts import Started
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.agent.agent import Agent
@@ -44,6 +45,13 @@ class SpawnArguments(Arguments, frozen=True):
     read: Annotated[tuple[str, ...], Meta(description="Folders it may read; empty: yours.")] = ()
     write: Annotated[tuple[str, ...], Meta(description="Folders it may write; empty: yours.")] = ()
     task_id: Annotated[int, Meta(description="A task of your list that it is to do.")] = 0
+    place: Annotated[
+        str,
+        Meta(
+            description="Where it works; empty is this computer. Elsewhere it works in a copy of "
+            "the folder, and its changes come back as a patch."
+        ),
+    ] = ""
 
 
 def _spawning(raw: Mapping[str, Any]) -> str:
@@ -59,14 +67,20 @@ def _request(args: SpawnArguments) -> SpawnRequest:
         read=args.read,
         write=args.write,
         task_id=args.task_id,
+        place=args.place.strip(),
     )
 
 
 async def _preview_spawn(args: SpawnArguments, ctx: ToolContext) -> Preview:
     caller, steering = _parties(ctx)
     model = steering.agents.model_for(caller, _request(args))
+    elsewhere = steering.agents.place_for(_request(args))
+    if elsewhere is not None and model.is_agreed:
+        return _preview_elsewhere(elsewhere)
     if model.is_agreed:
         return Preview(title="Start a subagent?")
+    if elsewhere is not None:
+        raise ToolError("on another model it can only be started here")
     price = price_text(model, await _known(steering, model))
     if steering.agents.model_for(caller, _request(args)) != model:
         raise ToolError("the model of this subagent was changed just now; call again")
@@ -76,6 +90,16 @@ async def _preview_spawn(args: SpawnArguments, ctx: ToolContext) -> Preview:
         stakes=(model.provider, model.address, price),
         host=place,
         rules=(Rule("spawn", place),),
+    )
+
+
+def _preview_elsewhere(place: Place) -> Preview:
+    address = f"{place.name} ({place.kind} {place.target})"
+    return Preview(
+        title=f"Start a subagent on {place.name}?",
+        stakes=(place.target, "sends a copy of the folder"),
+        host=address,
+        rules=(Rule("spawn", address),),
     )
 
 
@@ -97,7 +121,8 @@ async def spawn(args: SpawnArguments, ctx: ToolContext) -> ToolOutput:
     """
     caller, steering = _parties(ctx)
     child = steering.agents.spawn(caller, _request(args))
-    text = f"Started {child.name} as {child.id}. Its report will come to you."
+    where = f" on {args.place.strip()}" if args.place.strip() else ""
+    text = f"Started {child.name} as {child.id}{where}. Its report will come to you."
     role = role_named(args.agent, caller.skills.catalog.roles)
     if unknown := role.unknown_tools(caller.known_tools):
         text += f" Its role names tools that do not exist here: {', '.join(unknown)}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -24,6 +25,27 @@ class Server:
     @property
     def paths(self) -> list[str]:
         return [path for _, path, _, _ in self.seen]
+
+
+@asynccontextmanager
+async def listening(
+    runner: web.BaseRunner[web.Request], tls: ssl.SSLContext | None = None
+) -> AsyncIterator[int]:
+    """Let in who connects while the block runs; gives the port.
+
+    asyncio closes nothing of who was let in when its server is closed a moment later
+    (`Server._attach` fails), so nobody is let in from a moment before.
+    """
+    listener = socket.create_server(("127.0.0.1", 0))
+    site = web.SockSite(runner, listener, ssl_context=tls)
+    await site.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        asyncio.get_running_loop().remove_reader(listener)
+        for _ in range(3):
+            await asyncio.sleep(0)  # whom the loop has let in has a connection by then
+        await site.stop()
 
 
 @asynccontextmanager
@@ -49,12 +71,10 @@ async def serve(
     app.router.add_route("*", "/{path:.*}", answer)
     runner = web.AppRunner(app)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
-    await site.start()
-    port = runner.addresses[0][1]
-    server = Server(f"{'https' if tls else 'http'}://127.0.0.1:{port}")
     try:
-        yield server
+        async with listening(runner, tls) as port:
+            server = Server(f"{'https' if tls else 'http'}://127.0.0.1:{port}")
+            yield server
     finally:
         await runner.cleanup()
 

@@ -16,19 +16,20 @@ def _tell() -> None:
     sys.stdout.flush()
 
 
-def _tell_work() -> None:
-    """Tell what processor time the process has taken."""
-    sys.stdout.write(f"{time.process_time()}\n")
+def _tell_opened() -> None:
+    """Tell when it is, and what processor time the process has taken."""
+    sys.stdout.write(f"{time.perf_counter()} {time.process_time()}\n")
     sys.stdout.flush()
 
 
 def main(*, tells_work: bool = False) -> None:
     """Start the window on an empty folder, with a model chosen.
 
-    With `tells_work` the second line is the work until then, and the third the work until the
-    sessions are listed and the first one is open.
+    With `tells_work` moment and processor time stand on a second line, and on a third those when
+    the sessions are listed and the first one is open.
     """
     from desktop_agent.core.events import SessionOpened
+    from desktop_agent.gui.bridge.bridge import Bridge
     from desktop_agent.gui.window import app_windows
 
     class Watched(app_windows.MainWindow):
@@ -36,13 +37,14 @@ def main(*, tells_work: bool = False) -> None:
             super().__init__(*args)
             self.painted.connect(_tell)
             if tells_work:
-                self.painted.connect(_tell_work)
+                self.painted.connect(_tell_opened)
                 self._hear = self._take_first
-                args[1].received.connect(self._hear)
+                bridge: Bridge = args[2]
+                bridge.received.connect(self._hear)
 
         def _take_first(self, batch: Any) -> None:
             if any(isinstance(event, SessionOpened) for event in batch):
-                _tell_work()
+                _tell_opened()
 
     app_windows.MainWindow = Watched
     folder = Path(os.environ["DESKTOP_AGENT_HOME"]) / "folder"

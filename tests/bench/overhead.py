@@ -87,7 +87,9 @@ def _pi(folder: Path, api_base: str) -> tuple[str, _Program]:
     models.write_text(json.dumps(places), encoding="utf-8")
     program = str(folder / "node_modules" / ".bin" / "pi")
     words = [program, "--provider", "bench", "--model", model["id"], "--print", "Go."]
-    return f"pi {version}", (words, {"PI_CODING_AGENT_DIR": str(folder / "settings")})
+    # It would wait for the network at its start, which is nothing that we compare.
+    settings = {"PI_CODING_AGENT_DIR": str(folder / "settings"), "PI_OFFLINE": "1"}
+    return f"pi {version}", (words, settings)
 
 
 def _own(folder: Path, api_base: str) -> tuple[str, _Program]:

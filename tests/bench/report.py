@@ -77,10 +77,11 @@ MARKS: dict[str, Mark] = {
         )
     },
     "history_open_long": Mark("ms", 200, 1000),
-    "history_start_paint": Mark("ms", None, None),
-    "history_start_paint_ratio": Mark("ratio", 1.1, 1.1),
-    "history_start_opened": Mark("ms", None, None),
-    "history_start_opened_ratio": Mark("ratio", 1.1, 1.1),
+    **{
+        f"history_start_{name}{suffix}": mark
+        for name in ("paint", "paint_wall", "opened", "opened_wall")
+        for suffix, mark in (("", Mark("ms")), ("_ratio", Mark("ratio", 1.1, 1.1)))
+    },
     "history_page": Mark("ms", 50, 100),
     "history_load_agents": Mark("ms", 500, 1000),
     "skills_scan": Mark("ms", 500, 1000),
@@ -130,6 +131,9 @@ MARKS: dict[str, Mark] = {
     "undo_first_command_100k": Mark("s", None, None),
     "undo_gap_p99": Mark("ms", 20, 25),
     "undo_gap_max": Mark("ms", 100, None),
+    "undo_first_cpu_100k": Mark("s", 5),
+    "undo_later_cpu": Mark("ms", 200),
+    "undo_later_cpu_max": Mark("ms", 200),
     "undo_later_more": Mark("ms", 200, None),
     "undo_later_more_max": Mark("ms", 200, None),
     "proxy_start": Mark("ms", 200, None),

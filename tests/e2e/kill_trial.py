@@ -162,6 +162,7 @@ class Trial:
                 self._check_kept(shown)
                 self._check_restart(shown)
                 self.tally.kills += 1
+                logging.info("%s kills, %s faults", self.tally.kills, len(self.tally.faults))
             self._check_notes()
         self._check_marks()
         return self.tally
@@ -373,6 +374,7 @@ class Trial:
 
     def _fault(self, words: str) -> None:
         self.tally.faults.append(words)
+        logging.info("fault: %s", words)
 
 
 class WindowTrial(Trial):

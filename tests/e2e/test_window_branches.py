@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
 from desktop_agent.core.requests import Limits
 from desktop_agent.gui.transcript.state.items import UserItem
 from tests.e2e.test_window import KEYS, Person
-from tests.helpers.providers import Fail, Say
+from tests.helpers.providers import Calls, Fail, Say
+from tests.helpers.windows import app_of
 
 UP, DOWN = Qt.Key.Key_Up, Qt.Key.Key_Down
 ALT = Qt.KeyboardModifier.AltModifier
@@ -81,6 +82,28 @@ def test_an_edited_message_begins_a_branch_and_the_old_one_is_a_key_away(person,
     me.press(Qt.Key.Key_Right)
     said(me, "Blue it is.")
     assert "First." in me.text
+
+
+def test_an_edited_message_is_still_one_in_the_window_that_takes_over(person, provide):
+    made = Calls(("write", {"path": "red.txt", "content": "red"}))
+    provider = provide("openai", [made, Say("It is red."), Say("It is blue.")])
+    me = person(provider, mode="free")
+    me.send("Paint it red")
+    said(me, "It is red.")
+    act(me, "Paint it red", "Edit and send again")
+    me.until(lambda: me.find(QWidget, "branchBar"))
+    app_of(me.window).open_beside(me.window, me.window.flow.current)
+    other = Person(me.qtbot, app_of(me.window).windows[-1])
+    other.until(lambda: other.find(QWidget, "readOnlyBar"))
+    other.click("writeHere")
+    assert not me.find(QWidget, "branchBar")
+    bar = other.until(lambda: other.find(QWidget, "branchBar"))[0]
+    assert "Paint it red" in bar.accessibleName()
+    other.until(lambda: other.find(QPushButton, "restoreFiles"))
+    assert "1 file changed" in other.find(QLabel, "branchFiles")[0].text()
+    other.press(Qt.Key.Key_Return)
+    said(other, "It is blue.")
+    other.until(lambda: place(other) == ["2/2"])
 
 
 def test_an_answer_is_tried_again_beside_the_first_one(person, provide):

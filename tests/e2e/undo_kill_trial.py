@@ -279,7 +279,8 @@ class WindowTrial(Trial):
             texts = self._texts()
             self._check_between(texts, texts, texts)
             if texts not in (before, after):
-                self._fault(f"neither before nor after: {texts}")
+                differ = [_differing(state, texts) for state in (before, after)]
+                self._fault(f"not as before or after, but for {differ}")
             killer.start()
 
         self._until(process, settled=click, over=over.set)
@@ -321,6 +322,12 @@ class WindowTrial(Trial):
         with closing(sqlite3.connect(self._data / "undo/history.db")) as raw:
             known = raw.execute("SELECT 1 FROM change_set WHERE id = ?", (marker.read_text(),))
             return known.fetchone() is not None
+
+
+def _differing(one: dict[str, str], two: dict[str, str]) -> list[tuple[str, object, object]]:
+    """Return the first files that differ, with what is in them."""
+    names = sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
+    return [(name, one.get(name), two.get(name)) for name in names[:4]]
 
 
 def _below(pid: int) -> list[int]:

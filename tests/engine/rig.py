@@ -27,7 +27,9 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolError, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.base.places import FarPlaces
 from desktop_agent.engine.base.ports import FileHistory
+from desktop_agent.engine.context.windows import AskServer
 from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.permissions.checked_sandbox import FindPlaces
 from desktop_agent.engine.skills.registry import Skills
@@ -109,6 +111,8 @@ class Rig:
         is_machine_sandbox: bool = False,
         new_mcp: Callable[[Any], Any] | None = None,
         registries: FindPlaces | None = None,
+        places: FarPlaces | None = None,
+        served_window: AskServer | None = None,
     ) -> None:
         own = self._tools()
         self.model = model or ScriptedModel(*script)
@@ -135,6 +139,8 @@ class Rig:
                 history=history,
                 is_machine_sandbox=is_machine_sandbox,
                 new_mcp=new_mcp,
+                places=places,
+                served_window=served_window,
             ),
         )
         self.engine.start()

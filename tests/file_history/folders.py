@@ -30,10 +30,11 @@ PLENTY = Limits(free=lambda _: 1 << 40, total=1 << 38, folder=1 << 37, reserve=0
 
 def look(root: Path) -> dict[bytes, FileState]:
     """Return everything in a folder by absolute path."""
-    return dict(_walk(os.fsencode(root)))
+    return {path: state for path, state, _ in _walk(os.fsencode(root))}
 
 
-def _walk(folder: bytes) -> Iterator[tuple[bytes, FileState]]:
+def _walk(folder: bytes) -> Iterator[tuple[bytes, FileState, bytes]]:
+    """Yield each path, what is there and, of a file or a link, what it holds."""
     for entry in os.scandir(folder):
         if entry.name == b".git":
             continue
@@ -41,15 +42,15 @@ def _walk(folder: bytes) -> Iterator[tuple[bytes, FileState]]:
         mode = stat.S_IMODE(status.st_mode)
         if entry.is_symlink():
             content = target(entry.path)
-            yield entry.path, FileState("link", 0, len(content), _digest(content))
+            yield entry.path, FileState("link", 0, len(content), _digest(content)), content
         elif entry.is_dir(follow_symlinks=False):
-            yield entry.path, FileState("folder", mode)
+            yield entry.path, FileState("folder", mode), b""
             yield from _walk(entry.path)
         elif entry.is_file(follow_symlinks=False):
             content = Path(os.fsdecode(entry.path)).read_bytes()
-            yield entry.path, FileState("file", mode, len(content), _digest(content))
+            yield entry.path, FileState("file", mode, len(content), _digest(content)), content
         else:
-            yield entry.path, FileState("other", mode, is_held=False)
+            yield entry.path, FileState("other", mode, is_held=False), b""
 
 
 def target(path: bytes) -> bytes:
@@ -99,12 +100,11 @@ class Folder:
 
     def held(self) -> dict[bytes, FileState]:
         """Look at everything, and have it kept."""
-        found = look(self.root)
-        for path, state in found.items():
-            if state.kind == "file":
-                self.history.hold(Path(os.fsdecode(path)).read_bytes())
-            elif state.kind == "link":
-                self.history.hold(target(path))
+        found: dict[bytes, FileState] = {}
+        for path, state, content in _walk(os.fsencode(self.root)):
+            found[path] = state
+            if state.kind in {"file", "link"}:
+                self.history.hold(content)
         return found
 
     def write(self, name: str, text: str, mode: int | None = None) -> Path:

@@ -138,7 +138,8 @@ class RandomHistory:
             self.take_back(UndoScope(SESSION, set_id=newest or self.chance.choice(self.undos)))
 
     def take_back(self, scope: UndoScope) -> None:
-        before, times = look(self.folder.root), _times(self.folder.root)
+        before = look(self.folder.root)
+        times = _times(before)
         plan = self.folder.history.plan(scope)
         choices: dict[str, Choice] = {
             file.path: "merge" if file.can_merge else self.chance.choice(["keep", "restore"])
@@ -149,7 +150,7 @@ class RandomHistory:
         after = look(self.folder.root)
         self.tally.undos += 1
         self.check(scope, before, after, report, choices)
-        for path, time in _times(self.folder.root).items():
+        for path, time in _times(after).items():
             if path in times and before[path] == after[path] and times[path] != time:
                 self.fault(f"{path!r} was touched by {scope}")
         self.follow(before, report.set_id, scope=scope, is_undo=True)
@@ -401,12 +402,8 @@ class RandomHistory:
         return self.written
 
 
-def _times(root: Path) -> dict[bytes, int]:
-    return {
-        path: os.lstat(path).st_mtime_ns
-        for path, state in look(root).items()
-        if state.kind == "file"
-    }
+def _times(found: dict[bytes, FileState]) -> dict[bytes, int]:
+    return {path: os.lstat(path).st_mtime_ns for path, s in found.items() if s.kind == "file"}
 
 
 def _differ(one: dict[bytes, FileState], two: dict[bytes, FileState]) -> list[object]:

@@ -6,93 +6,15 @@ import os
 import random
 import shutil
 import subprocess
-import sys
-import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.changes import ChangeSet, UndoScope
-from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set_id
-from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite
+from desktop_agent.core.pipes.file_capture import FileWrite
 from desktop_agent.file_history import folder as folder_module
 from desktop_agent.file_history.capture import Capture
 from desktop_agent.file_history.history import History, Limits
-
-S = SessionId("s")
-M = MessageId("m")
-
-
-class Place:
-    """A folder, and calls that change it."""
-
-    def __init__(self, base: Path) -> None:
-        self.root = base / "work"
-        self.root.mkdir()
-        self.history = History(base / "data" / "undo")
-        self.capture = Capture(self.history, [base / "data"])
-
-    def begin(
-        self,
-        call: str = "c",
-        *,
-        kind: str = "command",
-        write: FileWrite | None = None,
-        asked_at: float = 0.0,
-    ):
-        changes = ChangeSet(new_change_set_id(), kind, AgentId("a"), call, M, began=time.time())
-        folders = (str(self.root),) if write is None else ()
-        begun = CallBegun(changes, S, str(self.root), folders, write, label=call, asked_at=asked_at)
-        return changes.id, self.capture.begin(begun)
-
-    def changed(self, captured: Captured) -> list[tuple[str, str]]:
-        """Path and kind of all that was recorded, but for what happened outside of calls."""
-        sets = [one.changes for one in captured.recorded if one.changes.kind != "outside"]
-        return [(file.path, file.kind) for one in sets for file in one.files]
-
-    def undo(self) -> None:
-        meta = ChangeSet("", "undo", AgentId("a"), began=time.time())
-        self.capture.before_undo(S, str(self.root))
-        self.history.undo(UndoScope(S, message_id=M), {}, meta)
-        self.capture.after_undo()
-
-    def close(self) -> None:
-        self.capture.end_all()
-        self.history.close()
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture(params=["listed", "watched"])
-def any_place(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Place]:
-    if request.param == "watched":
-        if sys.platform != "linux":
-            pytest.skip("needs inotify")
-        monkeypatch.setattr(folder_module, "_WATCHED_FROM", -1)
-    made = Place(tmp_path)
-    yield made
-    made.close()
-
-
-def state_of(root: Path) -> dict[str, tuple[int, bytes]]:
-    """Mode and content of everything in a folder."""
-    found: dict[str, tuple[int, bytes]] = {}
-    for path in sorted(root.rglob("*")):
-        if path.is_symlink():
-            found[str(path)] = (0, os.fsencode(path.readlink()))
-        else:
-            content = path.read_bytes() if path.is_file() else b""
-            found[str(path)] = (path.lstat().st_mode, content)
-    return found
+from tests.file_history.places import Clock, Place, S, begun_while_listing, state_of
 
 
 def change_something(root: Path, chance: random.Random) -> None:
@@ -261,19 +183,6 @@ def test_only_the_first_command_waits_for_what_is_still_to_be_read(
     assert place.history.index(os.fsencode(place.root))[b"199.txt"].is_held
 
 
-def begun_while_listing(place: Place, clock: Clock) -> str:
-    """Begin a command that doesn't wait until all of thirty folders are listed."""
-    for number in range(30):
-        (place.root / f"part{number}").mkdir()
-        (place.root / f"part{number}" / "a.txt").write_text("before")
-    clock.step_s = 0.3  # as if each folder took so long
-    begun_at = clock.now
-    set_id, _ = place.begin("first", asked_at=begun_at)
-    assert clock.now - begun_at <= 6.0
-    clock.step_s = 0.0
-    return set_id
-
-
 def test_a_command_that_comes_while_a_folder_is_listed_is_not_said_to_have_made_the_rest(
     any_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -392,23 +301,6 @@ def test_a_first_look_that_is_stopped_while_it_lists_begins_anew_at_the_next_sta
     look = again.first_look(str(place.root))
     assert (look.held, look.found, look.is_listing) == (61, 61, False)
     assert [one.kind for one in place.history.changes(S, str(place.root)).sets] == ["command"]
-
-
-class Clock:
-    """Goes on by `step_s` whenever the test's thread looks at it."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now, self.step_s = 1000.0, 0.0
-        self._thread = threading.get_ident()
-        monkeypatch.setattr(time, "monotonic", self.tick)
-        # Files that were written just now are read again by the next look.
-        time_ns = time.time_ns
-        monkeypatch.setattr(time, "time_ns", lambda: time_ns() + 10**10)
-
-    def tick(self) -> float:
-        if threading.get_ident() == self._thread:
-            self.now += self.step_s
-        return self.now
 
 
 def test_a_line_in_gitignore_hides_nothing_that_was_known(place: Place) -> None:

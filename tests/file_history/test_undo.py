@@ -254,6 +254,20 @@ def test_a_link_that_stands_in_for_the_folder_leads_nothing_out_of_it(
     assert plan.blocked == ""
 
 
+def test_a_folder_that_was_made_anew_stays_for_what_comes_back_in_it(folder: Folder) -> None:
+    path = folder.write("d/x", "one")
+    with folder.call("call_1"):
+        path.unlink()
+    path.parent.rmdir()
+    with folder.call("call_2"):
+        folder.write("d/new", "two")
+    assert folder.prospects() == {"d/new": "restore", "d/x": "restore"}
+    report = folder.undo()
+    assert (folder.text("d/x"), folder.text("d/new"), report.kept) == ("one", None, ())
+    folder.undo(set_id=report.set_id)
+    assert (folder.text("d/x"), folder.text("d/new")) == (None, "two")
+
+
 def test_a_name_that_is_no_text_comes_back_under_the_same_bytes(folder: Folder) -> None:
     names = [b"\xff\xfe", b"two\nlines", b"back\\xff", b" ", b"caf\xc3\xa9"]
     root = os.fsencode(folder.root)

@@ -45,6 +45,10 @@ class Person:
             self.withdrawn.put_nowait(question)
             raise
 
+    async def takes(self, seconds: int) -> None:
+        """Let a person think for real: what is tried is the patience of clients."""
+        await asyncio.sleep(seconds)
+
     def say(self, question: HostQuestion, verdict: HostVerdict) -> None:
         self._open[question.session_id, question.host, question.port].set_result(verdict)
 

@@ -20,6 +20,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from tests.adapters.loopback import listening
+
 HOST = "site.test"
 
 
@@ -53,12 +55,9 @@ async def site(folder: Path) -> AsyncIterator[Site]:
 
     runner = web.ServerRunner(web.Server(answer))
     await runner.setup()
-    for tls in (context, None):
-        place = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
-        await place.start()
-    made.tls, made.plain = (address[1] for address in runner.addresses)
     try:
-        yield made
+        async with listening(runner, context) as made.tls, listening(runner) as made.plain:
+            yield made
     finally:
         await runner.cleanup()
 

@@ -9,12 +9,14 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from desktop_agent.core.network.command_proxy import PORT, proxy_environment
 from tests.guard.rig import NO, YES, Person, Proxy, origin, proxy
 from tests.guard.site import HOST, make_certificates, site
+from tests.helpers.patience import tries
 
 _PYTHON = {
     "urllib": "import sys, urllib.request as u; u.urlopen(sys.argv[1]).read()",
@@ -65,6 +67,15 @@ def command(client: str, tls: int, plain: int, proxy_port: int) -> list[str]:
     }[client]  # fmt: skip
 
 
+# Those that try again by themselves take long to fail.
+_ONCE = {
+    **dict.fromkeys(("npm_config_fetch_retries", "CARGO_NET_RETRY", "UV_HTTP_RETRIES"), "0"),
+    "PIP_RETRIES": "1",  # it says why only when it tries again
+}
+# What gives up by itself, and is started again by whoever sees that.
+_IMPATIENT = {"httpx"}
+
+
 def environment(authority: Path, folder: Path, way: Proxy) -> dict[str, str]:
     real_home = Path(pwd.getpwuid(os.getuid()).pw_dir)
     proxied = {
@@ -75,7 +86,6 @@ def environment(authority: Path, folder: Path, way: Proxy) -> dict[str, str]:
         "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
         "NODE_EXTRA_CA_CERTS", "npm_config_cafile", "CARGO_HTTP_CAINFO",
     )  # fmt: skip
-    once = ("npm_config_fetch_retries", "CARGO_NET_RETRY", "UV_HTTP_RETRIES")
     return {
         "PATH": f"{real_home}/.cargo/bin:{os.environ['PATH']}",
         "HOME": str(folder),
@@ -84,26 +94,30 @@ def environment(authority: Path, folder: Path, way: Proxy) -> dict[str, str]:
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "npm_config_update_notifier": "false",
         "WGETRC": str(folder / "wgetrc"),
-        **dict.fromkeys(once, "0"),
-        "PIP_RETRIES": "1",  # it says why only when it tries again
         **dict.fromkeys(certificate, str(authority)),
         **proxied,
     }
 
 
 async def start(
-    client: str, folder: Path, authority: Path, way: Proxy, tls: int, plain: int
+    client: str,
+    folder: Path,
+    authority: Path,
+    way: Proxy,
+    tls: int,
+    plain: int,
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> asyncio.subprocess.Process:
     words = command(client, tls, plain, way.port)
-    env = environment(authority, folder, way)
+    env = environment(authority, folder, way) | dict(more)
     program = shutil.which(words[0], path=env["PATH"])
     if program is None:
         pytest.skip(f"{words[0]} is not installed")
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "wgetrc").write_text(f"ca_certificate = {authority}\n")
     (folder / "Cargo.toml").write_text(_CARGO)
     (folder / "lib.rs").write_text("")
-    (folder / ".cargo").mkdir()
+    (folder / ".cargo").mkdir(exist_ok=True)
     source = _CARGO_SOURCE.format(place=f"{HOST}:{tls}")
     (folder / ".cargo" / "config.toml").write_text(source)
     return await asyncio.create_subprocess_exec(
@@ -135,7 +149,9 @@ async def test_it_works_when_the_host_is_allowed(client: str, tmp_path: Path) ->
 async def test_refused_it_fails_and_not_a_byte_went_out(client: str, tmp_path: Path) -> None:
     authority = make_certificates(tmp_path)
     async with origin() as server, proxy(Person(NO)) as way:
-        process = await start(client, tmp_path / "work", authority, way, server.port, server.port)
+        process = await start(
+            client, tmp_path / "work", authority, way, server.port, server.port, _ONCE
+        )
         printed, _ = await process.communicate()
         assert process.returncode != 0, printed.decode()
         assert server.came == []
@@ -146,18 +162,24 @@ async def test_refused_it_fails_and_not_a_byte_went_out(client: str, tmp_path: P
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_it_waits_while_the_person_thinks(client: str, tmp_path: Path) -> None:
     async with site(tmp_path) as server, proxy(Person(None)) as way:
-        process = await start(
-            client, tmp_path / "work", server.authority, way, server.tls, server.plain
-        )
+        given = (client, tmp_path / "work", server.authority, way, server.tls, server.plain)
+        process = await start(*given)
         question = await way.person.asked.get()
         # Others come and go meanwhile.
         _, answered = await _refused_elsewhere(way)
         assert answered.startswith(b"HTTP/1.1 403")
-        assert process.returncode is None
+        await way.person.takes(tries(0, 40))
+        assert process.returncode is None or client in _IMPATIENT
         assert server.asked == []
+        # Whatever the client tried again meanwhile, it waits for the same answer.
+        assert [one.host for one in way.person.seen] == [HOST, "elsewhere.test"]
         way.person.verdict = YES
         way.person.say(question, YES)
         printed, _ = await process.communicate()
+        if process.returncode and client in _IMPATIENT:
+            process = await start(*given)
+            printed, _ = await process.communicate()
+            assert [one.host for one in way.person.seen].count(HOST) == 1
         assert process.returncode == 0, printed.decode()
         assert server.asked
 

@@ -10,6 +10,8 @@ from desktop_agent.adapters.config.settings_file import save
 from desktop_agent.adapters.sandbox import probes
 from desktop_agent.core.settings import Settings
 from tests.helpers.patience import HANG_MS, HANG_S
+from tests.helpers.providers import LoopbackProvider
+from tests.helpers.windows import app_of
 
 
 @pytest.fixture(autouse=True)
@@ -72,10 +74,14 @@ def open_window(qtbot, theme, window_loop, forked_hosts, probe_once, monkeypatch
         model = Asked(bridge._ask, lambda backend: backend.model)
         window.queries.ask(lambda _: None, model.start())
         qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=HANG_MS)
+        # Others may have been opened beside it.
+        windows = {window, *app_of(window).windows}
+        app_of(window).quit_now()
         window.quit_now()
-        qtbot.waitUntil(lambda: not window.queries.is_busy, timeout=HANG_MS)
+        qtbot.waitUntil(lambda: not any(one.queries.is_busy for one in windows), timeout=HANG_MS)
         assert bridge.close(HANG_S)
-        window.deleteLater()
+        for one in windows:
+            one.deleteLater()
 
     def open_one(folder="", **changes):
         settings = Settings(**{"reduce_motion": True, "theme": "light", **changes})
@@ -101,6 +107,20 @@ def open_window(qtbot, theme, window_loop, forked_hosts, probe_once, monkeypatch
     yield open_one
     for pair in opened:
         close(*pair)
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    """A provider that answers as the test says."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
+    with LoopbackProvider("openai", []) as server:
+        yield server
+
+
+@pytest.fixture
+def window(open_window, provider, project):
+    """A window in a folder, on that provider."""
+    return open_window(project, model=provider.model, api_base=provider.api_base)
 
 
 @pytest.fixture

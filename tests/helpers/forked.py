@@ -296,6 +296,9 @@ class _Serving:
     def _fork(self) -> tuple[Start, list[int]] | None:
         channel, _ = self._listening.accept()
         asked, files, *_ = socket.recv_fds(channel, _LARGEST, _MOST_FILES)
+        if not asked:  # who asked was killed
+            channel.close()
+            return None
         start = msgspec.json.decode(asked, type=Start)
         pid = os.fork()
         if pid == 0:
@@ -303,7 +306,7 @@ class _Serving:
             return start, files
         for file in files:
             os.close(file)
-        channel.send(str(pid).encode())
+        self._tell(channel, pid)
         descriptor = os.pidfd_open(pid)
         self._ended[descriptor] = (pid, channel)
         self._selector.register(descriptor, selectors.EVENT_READ, partial(self._end, descriptor))
@@ -334,9 +337,12 @@ class _Serving:
         if channel in self._selector.get_map():
             self._selector.unregister(channel)
         _, status = os.waitpid(pid, 0)
-        with contextlib.suppress(OSError):
-            channel.send(str(os.waitstatus_to_exitcode(status)).encode())
+        self._tell(channel, os.waitstatus_to_exitcode(status))
         channel.close()
+
+    def _tell(self, channel: socket.socket, number: int) -> None:
+        with contextlib.suppress(OSError):  # who asked was killed
+            channel.send(str(number).encode())
 
 
 def _become(start: Start, files: Sequence[int]) -> None:

@@ -24,7 +24,7 @@
   `.requests` (tuple of `Received`: `.body` as parsed JSON, `.headers`, and, whatever the
   dialect, `.results`, `.user_texts`, `.system`, `.tool_names`), `.wait_for(count, timeout)`
   (requests arrived), `.wait_answered(count, timeout)` (answers sent to the end),
-  `.wait_disconnected(count, timeout)` (clients that closed an answer under way),
+  `.wait_disconnected(timeout)` (until clients have closed all answers under way),
   `.timings` (arrival and end of each answered request on `time.perf_counter`'s clock).
 - `most_kept`: of more requests than this only the newest are kept.
 - `key`: when given, a request without it gets 401 in the dialect's form.
@@ -34,6 +34,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import socket
 import struct
@@ -45,6 +46,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.adapters.loopback import listening
 from tests.helpers.patience import HANG_S
 from tests.helpers.provider_script import (
     BadJson,
@@ -152,16 +154,22 @@ async def _pass(seconds: float) -> None:
     await passed.wait()
 
 
+@functools.cache
+def _refusing() -> socket.socket:
+    """A port that is taken, so that nobody else gets it, and does not listen."""
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    return taken
+
+
 def refused(dialect: DialectName = "openai") -> tuple[str, str]:
     """Return a model name and an address of this computer at which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = _refusing().getsockname()[1]
     return f"{MODEL_PREFIX[dialect]}loopback", f"http://127.0.0.1:{port}{_BASE_PATH[dialect]}"
 
 
 async def _end(runner: web.AppRunner) -> None:
-    """Close the server, also what a client no longer reads and who connected at the last moment."""
+    """Close what is open, also what a client no longer reads."""
     server = runner.server
     open_ones = list(server.connections) if server is not None else []
     await runner.cleanup()
@@ -262,9 +270,17 @@ class LoopbackProvider:
         """Wait until so many answers were sent to their end; raises TimeoutError."""
         self._wait(lambda: len(self._timings) >= count, timeout, f"{count} answers")
 
-    def wait_disconnected(self, count: int = 1, timeout: float = HANG_S) -> None:
-        """Wait until so many clients have closed an answer under way; raises TimeoutError."""
-        self._wait(lambda: self._disconnected >= count, timeout, f"{count} disconnects")
+    def wait_disconnected(self, timeout: float = HANG_S) -> None:
+        """Wait until all answers under way were closed by their clients; raises TimeoutError.
+
+        A client that gave up before its request was read has none.
+        """
+
+        def is_met() -> bool:
+            ended = self._disconnected + len(self._timings) + len(self._failures)
+            return ended >= len(self._requests)
+
+        self._wait(is_met, timeout, "disconnects")
 
     def _wait(self, is_met: Any, timeout: float, what: str) -> None:
         with self._changed:
@@ -287,12 +303,10 @@ class LoopbackProvider:
             app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None
         )
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self.port = runner.addresses[0][1]
-        self.api_base = f"http://127.0.0.1:{self.port}{_BASE_PATH[self.dialect]}"
-        self._ready.set()
-        await self._closing.wait()
+        async with listening(runner) as self.port:
+            self.api_base = f"http://127.0.0.1:{self.port}{_BASE_PATH[self.dialect]}"
+            self._ready.set()
+            await self._closing.wait()
         await _end(runner)
 
     async def _on_get(self, request: web.Request) -> web.StreamResponse:

@@ -32,7 +32,7 @@ def put_skill(
 class Shelf:
     """A folder `work`, the person's own places, and a live catalog that says what changed."""
 
-    def __init__(self, tmp_path: Path, *, pause_s: float = 0.02) -> None:
+    def __init__(self, tmp_path: Path, *, own_python: str = "", pause_s: float = 0.02) -> None:
         base = tmp_path.resolve()
         self.root = base / "work"
         self.mine, self.others = base / "mine", base / "home" / ".agents" / "skills"
@@ -43,7 +43,9 @@ class Shelf:
         self.folder = self.root / ".agents" / "skills"
         self.state = SkillState(self.config)
         places = Places(self.mine, (self.others, self.claude), self.bundled, (self.roles,))
-        self._make = lambda emit: Skills(places, self.state, emit, pause_s=pause_s)
+        self._make = lambda emit: Skills(
+            places, self.state, emit, own_python=own_python, pause_s=pause_s
+        )
         self.events: list[SkillsChanged] = []
         self.others_heard: list[Event] = []
         self._came = asyncio.Event()

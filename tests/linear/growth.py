@@ -55,18 +55,18 @@ def cost(run: Callable[[], object]) -> int:
 def heaviest(
     work: Callable[[int], Callable[[], object]], largest: int, enough: int = ENOUGH
 ) -> tuple[int, int]:
-    """Return a size whose work is heavy, or else the largest; and what it costs.
+    """Return a size whose work is heavy, or else the last up to the largest; and what it costs.
 
     The sizes grow step by step, so that work without end is noticed before it begins.
     """
-    size = spent = 0
+    tried = spent = 0
     for size in (*_SMALL, *(64 << step for step in range(largest.bit_length()))):
         if size > largest:
             break
-        spent = cost(work(size))
+        tried, spent = size, cost(work(size))
         if spent > enough:
-            return size, spent
-    return min(size, largest), spent
+            break
+    return tried, spent
 
 
 def growth(
@@ -76,9 +76,10 @@ def growth(
 
     `bounded_at` is a size at which a bound on the work, if there is one, is reached for sure.
     """
-    size = bounded_at or heaviest(work, largest)[0]
-    runs = [work(max(1, size // part)) for part in (8, 4, 2, 1)]
-    found = _measured(runs, size)
+    size, spent = (bounded_at, None) if bounded_at else heaviest(work, largest)
+    # What lies between the two does not change the mean of the doublings.
+    runs = [work(max(1, size // 8)), work(size)]
+    found = _measured(runs, size, spent)
     for _ in range(_ATTEMPTS):
         if found.is_linear:
             break
@@ -87,8 +88,9 @@ def growth(
     return found
 
 
-def _measured(runs: list[Callable[[], object]], size: int) -> Growth:
-    least = [cost(run) for run in runs]
+def _measured(runs: list[Callable[[], object]], size: int, spent: int | None = None) -> Growth:
+    """Measure both; `spent` is what the larger has already cost once."""
+    least = [cost(runs[0]), cost(runs[1]) if spent is None else spent]
     for _ in range(_LEAST_RUNS if least[-1] < ENOUGH else 1):
         least = [min(known, cost(run)) for known, run in zip(least, runs, strict=True)]
         if _factor(least) <= _SURE:

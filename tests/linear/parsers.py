@@ -49,11 +49,13 @@ READING = frozenset({
 })  # fmt: skip
 # Modules that import one, and why nothing of them is measured here.
 ELSEWHERE: dict[str, str] = {
+    "compose": "joins the words of a command of the app's own, and reads none",
     "adapters.sandbox.set_aside": "fixed names, without a star, against the last two of a path",
     "gui.composer.sandbox_fix": "joins the words of a command of the app's own, and reads none",
     "gui.mcp.text": "a command as the user types it",
     "gui.usage.text": "writes a few hundred short lines, and reads none",
     "gui.window.desktop_notices": "escapes a text of a few hundred characters, and reads none",
+    "self_check.engine": "quotes a command of the app's own, and reads none",
     "self_check.parts": "reads only what it wrote itself",
     "tools.files.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
     "core.diffs.line_diff": "engine.workspace.diffs:diff_of",
@@ -62,8 +64,9 @@ ELSEWHERE: dict[str, str] = {
     "engine.workspace.ignored_files": "what an ignore file makes of a path ends after a time",
     "model_host.demo.script": "the app's own file",
     "model_host.demo.skills": "a name of a skill, as short as its line",
-    "outpost.git_copy": "patterns of the app's own against names of files; fnmatch never goes back",
-    "outpost.link": "a command as the user types it",
+    "adapters.places.git_copy": "patterns of the app's own against names; fnmatch never goes back",
+    "adapters.places.commands": "a command as the user types it",
+    "core.network.places": "a name, or a command as the user types it",
     "outpost.table": "`html.escape` alone",
     "session_files.html_export": "`html.escape` alone",
     "engine.permissions.file_rules": "rules of the person's own; fnmatch never goes back",

@@ -8,6 +8,7 @@ a sign-in is wanted its address is opened.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from contextlib import suppress
@@ -66,7 +67,9 @@ class Client:
         self._ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._browsers: list[asyncio.Future[None]] = []
         listener = Listener(self._on_listed, self._on_ended, self._on_asked, self._on_kept)
-        server = McpServer("conformance", url=self._url)
+        own = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+        app = (own.get("client_id", ""), own.get("client_secret", ""))
+        server = McpServer("conformance", url=self._url, client_id=app[0], client_secret=app[1])
         launch = Launch(server, os.getcwd(), grant=self._grant, signs_in=signs_in)  # noqa: PTH109
         connection = await self._servers.connect(launch, listener)
         try:

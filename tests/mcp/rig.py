@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,13 +75,22 @@ class McpRig(Rig):
 
     def states(self) -> dict[str, McpState]:
         """Return how the servers stand, as it was told last."""
-        told = [event for event in self.of(McpChanged) if event.root == self.root]
+        told = self._told()
         return {state.server.name: state for state in told[-1].servers} if told else {}
 
+    def _told(self) -> list[McpChanged]:
+        return [event for event in self.of(McpChanged) if event.root == self.root]
+
     async def until_state(self, name: str, holds: Callable[[McpState], bool]) -> McpState:
-        """Wait until a server stands like this."""
-        await self.once(lambda: name in self.states() and holds(self.states()[name]))
-        return self.states()[name]
+        """Wait until a server stands like this, or was told to since this was called."""
+        known = max(len(self._told()) - 1, 0)
+
+        def found() -> Iterator[McpState]:
+            for event in self._told()[known:]:
+                yield from (one for one in event.servers if one.server.name == name and holds(one))
+
+        await self.once(lambda: any(True for _ in found()))
+        return next(found())
 
     async def until_running(self, name: str) -> McpState:
         """Wait until a server runs."""

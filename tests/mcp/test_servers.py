@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -33,27 +32,23 @@ async def rig_with(tmp_path: Path, *script: Any, **more: Any) -> AsyncGenerator[
 
 @pytest.fixture
 def http_server() -> Iterator[Callable[[], tuple[str, subprocess.Popen[bytes]]]]:
-    """Return what starts the honest server on loopback, always on the same port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    """Return what starts the honest server, always at the same address of loopback."""
     started: list[subprocess.Popen[bytes]] = []
+    # The socket stays open here: nobody else gets the port while no server runs, and who connects
+    # before a new one is there waits for it.
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        fd, port = listening.fileno(), listening.getsockname()[1]
+        words = [sys.executable, str(SERVERS / "honest.py"), "--http", str(fd)]
 
-    def start() -> tuple[str, subprocess.Popen[bytes]]:
-        words = [sys.executable, str(SERVERS / "honest.py"), "--http", str(port)]
-        server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
-        started.append(server)
-        pause = threading.Event()
-        while True:  # until it takes connections
-            with socket.socket() as one:
-                if not one.connect_ex(("127.0.0.1", port)):
-                    return f"http://127.0.0.1:{port}/mcp", server
-            pause.wait(0.02)
+        def start() -> tuple[str, subprocess.Popen[bytes]]:
+            server = subprocess.Popen(words, stderr=subprocess.DEVNULL, pass_fds=[fd])
+            started.append(server)
+            return f"http://127.0.0.1:{port}/mcp", server
 
-    yield start
-    for server in started:
-        server.kill()
-        server.wait()
+        yield start
+        for server in started:
+            server.kill()
+            server.wait()
 
 
 async def test_an_agent_uses_the_tools_of_a_server_once_they_were_allowed(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.providers import PROVIDERS
 from desktop_agent.model_host.litellm_client.model import address
-from tests.helpers.providers import Calls, Fail, LoopbackProvider, Say
+from tests.helpers.providers import Calls, Fail, LoopbackProvider, Raw, Say
 from tests.model_host.conftest import hear, request_to, said, user
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -43,3 +46,56 @@ async def test_cohere_is_asked_where_it_takes_tool_calls_and_not_for_what_it_ref
         "api_base": "https://api.cohere.ai/compatibility/v1",
         "api_key": "key",
     }
+
+
+def _cohere(finish: str | None = None, **delta: Any) -> bytes:
+    """An event as Cohere's OpenAI-compatible address sends it: the counts come unasked."""
+    event: dict[str, Any] = {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    if finish:
+        event["usage"] = {"prompt_tokens": 913, "completion_tokens": 83, "total_tokens": 996}
+    return b"data: %s\n\n" % json.dumps(event).encode()
+
+
+def _piece(index: int, arguments: str, name: str = "") -> bytes:
+    head = {"id": f"{name}_{index}", "type": "function"} if name else {}
+    function = {"arguments": arguments, **({"name": name} if name else {})}
+    return _cohere(tool_calls=[{"index": index, "function": function, **head}])
+
+
+_COHERE_CALLS = (
+    _piece(0, "", "read"),
+    _piece(0, '{"path": '),
+    _piece(0, '"a"}'),
+    _piece(1, "", "read"),
+    _piece(1, '{"path": "b"}'),
+)
+
+
+@pytest.mark.parametrize(
+    ("calls", "finish", "paths"),
+    [
+        (_COHERE_CALLS, "tool_calls", ["a", "b"]),
+        ((), "length", []),
+        ((), "stop", []),
+    ],
+)
+async def test_of_cohere_thinking_calls_counts_and_end_are_read(
+    model, calls, finish, paths
+) -> None:
+    said_first = (_cohere(role="assistant", reasoning_content="Both."), _cohere(content="I read."))
+    events = (*said_first, *calls, _cohere(finish), b"data: [DONE]\n\n")
+    with LoopbackProvider("openai", [Raw(events)]) as provider:
+        heard = await hear(model, replace(request_to(provider), model="cohere/command-a"))
+    assert (heard.thought, heard.text) == ("Both.", "I read.")
+    assert [call.arguments["path"] for call in heard.calls] == paths
+    assert heard.answer.finish == finish
+    assert (heard.answer.usage.input_tokens, heard.answer.usage.output_tokens) == (913, 83)
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, "auth"), (429, "rate_limit")])
+async def test_an_error_of_cohere_is_told_as_what_it_is(model, status, kind) -> None:
+    fails = Fail(status, {"retry-after": "900"}, body={"id": "x", "message": "no"})
+    with LoopbackProvider("openai", [fails]) as provider:
+        heard = await hear(model, replace(request_to(provider), model="cohere/command-a"))
+    assert heard.fault is not None
+    assert heard.fault.kind == kind

@@ -22,7 +22,8 @@ from desktop_agent.core.faults import ModelError
 from desktop_agent.core.ids import new_agent_id
 from desktop_agent.core.messages import TextPart
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
-from desktop_agent.core.pipes.host_pipe import FrameBuffer, StreamStarted, frame
+from desktop_agent.core.pipes.frames import FrameBuffer, frame
+from desktop_agent.core.pipes.host_pipe import StreamStarted
 from desktop_agent.core.requests import Answer, Limits, ModelRequest
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Pace, Say, Stall, Wait
@@ -105,6 +106,19 @@ async def test_closing_ends_the_host_process() -> None:
 
 
 @needs_pidfd
+@pytest.mark.parametrize("is_used", [True, False])
+async def test_a_host_that_was_started_early_is_the_one_in_use_and_is_ended(is_used) -> None:
+    host = host_process.begin_host()
+    assert host is not None
+    hosted = HostedModel(key_for=lambda _name: None, host=host)
+    if is_used:
+        await hosted.start()
+        assert hosted.pid == host.pid
+    await hosted.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(host.pid, 0)
+
+
 async def test_the_host_ends_when_the_app_is_killed(tmp_path: Path) -> None:
     program = tmp_path / "app.py"
     program.write_text(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from tests.helpers.forked import FORKS
+
+ROOT = Path(__file__).parents[2]
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -17,6 +21,12 @@ def git(folder: Path, *arguments: str) -> str:
         ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
     )
     return done.stdout
+
+
+def far(home: Path) -> str:
+    """Return what starts the app in the home of another machine."""
+    environment = f"DESKTOP_AGENT_HOME={shlex.quote(str(home))} PYTHONPATH={shlex.quote(str(ROOT))}"
+    return f"env -u OPENAI_API_KEY {environment} {shlex.quote(sys.executable)} -m desktop_agent"
 
 
 def garden(folder: Path) -> Path:

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from desktop_agent.adapters.places.git_copy import GitError, GitStore, repository_of
 from desktop_agent.core.usage import Usage
 from desktop_agent.headless.arguments import UsageError
 from desktop_agent.outpost import table
-from desktop_agent.outpost.git_copy import GitError, GitStore, repository_of
 from desktop_agent.outpost.jobs import read_jobs
 from desktop_agent.outpost.results import Result, ResultsFile
 from tests.outpost.rig import garden, git, state

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 import shlex
-import shutil
-import socket
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -15,62 +10,26 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent import paths
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.core.network.places import Place
+from desktop_agent.core.settings import Settings
 from tests.helpers.providers import LoopbackProvider
-from tests.outpost.rig import batch, garden, results, state, write_jobs
+from tests.outpost.rig import batch, far, garden, results, state, write_jobs
+from tests.outpost.sshd import HAS_SSHD, loopback_ssh
 from tests.outpost.test_batch import started, writes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no outposts on Windows")
-SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 KEY = "sk-home-4f1d9c2b7a6e5d3c8b0a"
-ROOT = Path(__file__).parents[2]
-
-
-def far(home: Path) -> str:
-    """Return what starts the app in the home of another machine."""
-    environment = f"DESKTOP_AGENT_HOME={shlex.quote(str(home))} PYTHONPATH={shlex.quote(str(ROOT))}"
-    return f"env -u OPENAI_API_KEY {environment} {shlex.quote(sys.executable)} -m desktop_agent"
 
 
 @pytest.fixture
 def ssh(tmp_path: Path) -> Iterator[str]:
     """A real sshd on loopback, with keys of its own: the command that logs in there."""
-    if SSHD is None or shutil.which("ssh") is None:
+    if not HAS_SSHD:
         pytest.skip("openssh-server is not installed: scripts/setup --tests installs it")
-    keys = tmp_path / "keys"
-    keys.mkdir(mode=0o700)
-    for name in ("host", "mine"):
-        made = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name)]
-        subprocess.run(made, check=True)
-    shutil.copy(keys / "mine.pub", keys / "authorized")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    said = {
-        "ListenAddress": f"127.0.0.1:{port}",
-        "HostKey": keys / "host",
-        "AuthorizedKeysFile": keys / "authorized",
-        "PidFile": "none",
-        "StrictModes": "no",
-        "UsePAM": "no",
-    }
-    (keys / "sshd").write_text("".join(f"{name} {value}\n" for name, value in said.items()))
-    if os.geteuid() == 0:
-        Path("/run/sshd").mkdir(exist_ok=True)
-    command = [SSHD, "-D", "-e", "-f", str(keys / "sshd")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        for line in server.stderr:
-            if "Server listening" in line:
-                break
-        else:
-            pytest.skip("sshd does not start here")
-        yield (
-            f"ssh -T -p {port} -i {keys / 'mine'} -o BatchMode=yes -o IdentitiesOnly=yes "
-            f"-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "
-            f"{getpass.getuser()}@127.0.0.1"
-        )
-        server.terminate()
-        server.stderr.read()
+    with loopback_ssh(tmp_path) as command:
+        yield command
 
 
 def test_jobs_run_over_ssh_with_the_keys_at_home(
@@ -78,6 +37,8 @@ def test_jobs_run_over_ssh_with_the_keys_at_home(
 ) -> None:
     folder, out, there = garden(tmp_path / "garden"), tmp_path / "out", tmp_path / "there"
     (folder / ".env").write_text("TOKEN=1\n")
+    with (folder / "film").open("wb") as film:
+        film.truncate(60_000_000)
     before = state(folder)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with LoopbackProvider("openai", otherwise=writes, key=KEY) as provider:
@@ -87,7 +48,7 @@ def test_jobs_run_over_ssh_with_the_keys_at_home(
         jobs = write_jobs(tmp_path / "jobs", *({"prompt": one, **said} for one in wanted))
         ended = batch(jobs, out, "--on", f"command: {ssh} {shlex.quote(far(there))}")
     assert ended.returncode == 0, ended.stderr
-    assert "Not sent, for they may hold keys, or are large: .env." in ended.stderr
+    assert "Not sent, for they may hold keys, or are large: .env, film." in ended.stderr
     found = {one["prompt"]: one for one in results(out)}
     assert sorted(found) == wanted
     assert "+n1" in found["write n1"]["patch"]
@@ -95,7 +56,19 @@ def test_jobs_run_over_ssh_with_the_keys_at_home(
     assert state(folder) == before
     kept = state(there)
     assert kept, "it worked there"
+    assert has_ended(there), "nothing of it goes on there"
+    assert not [path for path in kept if Path(path).name in (".env", "film")]
     assert not [path for path, text in kept.items() if KEY.encode() in text]
+
+
+def has_ended(home: Path) -> bool:
+    """Whether the one outpost there has ended; waits while it runs."""
+    import fcntl
+
+    (lock,) = (home / "data" / "outposts").glob("*.lock")
+    with lock.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+    return True
 
 
 def test_a_stream_that_is_cut_again_and_again_loses_no_result_and_brings_none_twice(
@@ -172,7 +145,7 @@ def test_a_place_of_another_version_is_not_worked_with(tmp_path: Path) -> None:
     folder, other = garden(tmp_path / "garden"), tmp_path / "other.py"
     other.write_text(
         "import os, msgspec, sys\n"
-        "from desktop_agent.outpost.frames import MARK\n"
+        "from desktop_agent.core.pipes.outpost_pipe import MARK\n"
         "told = msgspec.msgpack.encode({'type': 'Hello', 'protocol': 99, 'version': '9.9'})\n"
         "os.write(1, MARK + len(told).to_bytes(4, 'big') + told)\n"
         "sys.stdin.read()\n"
@@ -181,6 +154,26 @@ def test_a_place_of_another_version_is_not_worked_with(tmp_path: Path) -> None:
     ended = batch(jobs, tmp_path / "out", "--on", f"command: {sys.executable} {other}")
     assert ended.returncode == 1
     assert "has version 9.9 of Desktop Agent" in ended.stderr
+
+
+def test_a_place_of_the_settings_is_known_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(home))
+    there = Place("box", "command", far(tmp_path / "there"))
+    settings_file.save(paths.config_dir() / "settings.json", Settings(places=(there,)))
+    folder, out = garden(tmp_path / "garden"), tmp_path / "out"
+    with LoopbackProvider("openai", otherwise=writes) as provider:
+        said = {"workspace": str(folder), "model": provider.model, "mode": "free"}
+        said["api_base"] = provider.api_base
+        jobs = write_jobs(tmp_path / "jobs", {"prompt": "write n1", **said})
+        ended = batch(jobs, out, "--on", "box")
+    assert ended.returncode == 0, ended.stderr
+    assert [(one["place"], one["reason"]) for one in results(out)] == [("box", "finished")]
+    unknown = batch(jobs, out, "--on", "attic")
+    assert unknown.returncode == 2
+    assert "'attic' is neither local, the name of a place" in unknown.stderr
 
 
 def test_an_unknown_kind_of_place_is_wrong_usage(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import plistlib
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import desktop_agent
+from desktop_agent import paths
 from desktop_agent.app import USAGE
 from desktop_agent.core.providers import PROVIDERS
 from desktop_agent.headless.arguments import make_parser
@@ -164,6 +166,17 @@ def test_nothing_that_an_offered_provider_needs_is_left_out() -> None:
     left_out = {name for name in excluded if name.startswith("litellm.llms")}
     assert not left_out
     assert len(PROVIDERS) > 20
+
+
+def test_what_scripts_of_skills_import_is_in_the_build() -> None:
+    """They run with the frozen app, where PyInstaller sees no import of theirs."""
+    named = set(json.loads(ask("import contents, json; print(json.dumps(contents.of_scripts()))")))
+    for script in paths.builtin_skills().glob("*/scripts/*.py"):
+        tree = ast.parse(script.read_text("utf-8"))
+        found = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+        found += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
+        wanted = {name.partition(".")[0] for name in found} & sys.stdlib_module_names
+        assert wanted - {"__future__"} <= named, script
 
 
 def test_a_bill_of_materials_names_each_part_once_and_is_the_same_again() -> None:

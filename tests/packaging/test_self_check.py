@@ -22,18 +22,19 @@ def test_a_whole_app_passes_and_every_part_has_a_line_and_nothing_is_left(tmp_pa
     assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout + checked.stderr
     assert lines[-1] == "Everything works."
     names = [line[8:25].strip() for line in lines[:-1]]
-    assert names[:6] == [
-        "resources", "skills", "sessions", "secrets", "certificates", "documents",
+    assert names[:7] == [
+        "resources", "skills", "scripts", "sessions", "secrets", "certificates", "documents",
     ]  # fmt: skip
     running = [
         "engine and host",
         *(each.title for each in DIALECTS),
         "file history",
         "MCP",
+        "sandbox",
         "providers",
         "window",
     ]
-    assert names[6:] == running
+    assert names[7:] == running
     assert not (tmp_path / "untouched").exists()
     assert not list(places.iterdir())
     assert noted == {"hooked": [], "on other threads": [], "pydantic": [], "qt": True}
@@ -55,7 +56,7 @@ def test_a_part_that_fails_is_told_and_the_others_are_still_tried() -> None:
 
 
 def test_a_provider_that_is_not_where_the_dialect_says_is_not_taken_for_one_that_works(
-    tmp_path: Path,
+    tmp_path: Path, forked_hosts: None
 ) -> None:
     said: list[str] = []
     whole = SelfCheck(said.append)

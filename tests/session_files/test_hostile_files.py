@@ -78,6 +78,9 @@ def _wrongs() -> dict[str, Any]:
                 "spec": {**SPEC, "parent_id": "sa_000000ff"},
             },
         ),
+        "an end of who never ends": lambda file: add(
+            file, {"type": "AgentEnded", "agent_id": MAIN, "status": "completed", "text": ""}
+        ),
         "a task list among the events": lambda file: add(
             file, {"type": "ListChanged", "agent_id": MAIN, "revision": 1, "tasks": []}
         ),

@@ -6,6 +6,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,8 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import new_message_id, new_subagent_id
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.tasks import Task
+from desktop_agent.session_files import json_import
+from desktop_agent.session_files.files import Cancelled, Job
 from tests.adapters.store.turns import AGENT, SESSION, assistant, info, turn, user
 from tests.session_files.sessions import CHILD, FOLDER, exported, rich, taken_in
 
@@ -119,3 +122,18 @@ def test_the_other_branch_is_in_the_file_and_can_be_switched_to(tmp_path: Path) 
         shown = store.page(new, None, 100).events
         texts = [event.message.text for event in shown if isinstance(event, MessageAdded)]
         assert "The old answer" in texts
+
+
+def test_an_import_tells_how_far_it_is_and_can_be_given_up_while_it_reads(tmp_path: Path) -> None:
+    """A large file takes long before the first event of it is written."""
+    file, heard = tmp_path / "session.json", list[float]()
+    file.write_text(exported(rich(tmp_path / "sessions.db")))
+    json_import.read(file, FOLDER, heard.append)
+    assert len(heard) > 5
+    assert heard == sorted(set(heard))
+    job = Job()
+    json_import.read(file, FOLDER, job.check)
+    assert 0 < job.share < 1
+    job.is_cancelled = True
+    with pytest.raises(Cancelled):
+        json_import.read(file, FOLDER, job.check)

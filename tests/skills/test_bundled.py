@@ -14,7 +14,7 @@ import docx
 import pytest
 
 from desktop_agent import paths
-from desktop_agent.engine.skills.requirements import missing, needs_of
+from desktop_agent.engine.skills.requirements import look, needs_of
 from desktop_agent.engine.skills.scan import Place, Scanner
 from tests.skills.scripts import run, succeed
 from tests.skills.test_pdf import make_pdf
@@ -42,7 +42,7 @@ def test_the_app_finds_them_without_a_warning_and_with_all_they_need(
         assert importlib.util.find_spec(module) is not None
     own = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", os.pathsep.join((own, os.environ["PATH"])))
-    assert missing(one.skill for one in found) == {}
+    assert look(one.skill for one in found).missing == {}
 
 
 def test_their_own_checker_has_nothing_to_say() -> None:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 from pathlib import Path
+from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from desktop_agent.adapters.undo.process_history import ProcessHistory
 from desktop_agent.core.changes import ChangeSet, UndoError, UndoScope
 from desktop_agent.core.events import EngineFailed, TurnEnded
 from desktop_agent.core.ids import AgentId
+from desktop_agent.core.pipes.file_capture import HistoryCalled, HistoryRefused
+from desktop_agent.core.pipes.frames import FrameBuffer, frame
+from desktop_agent.file_history import lock
 from desktop_agent.file_history.history import History
+from desktop_agent.file_history.process import Server
 from desktop_agent.file_history.restore import Restore
 from tests.helpers.scripted import calls, says
 from tests.undo.test_undo_of_work import contents, opened, shell, write
@@ -138,3 +145,23 @@ async def test_what_a_crash_cut_off_is_finished_at_the_next_start(tmp_path: Path
     await second.engine.close()
     assert not again.is_unfinished
     assert not second.of(EngineFailed)
+
+
+def test_only_the_first_request_waits_for_another_copy_of_the_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: sum(waited), sleep=waited.append)
+    monkeypatch.setattr(lock, "time", clock)
+    with contextlib.closing(History(tmp_path)):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            for number in range(3):
+                ours.sendall(frame(HistoryCalled(number, "usage", {})))
+            ours.shutdown(socket.SHUT_WR)
+            Server(theirs, tmp_path).run()
+            answers = FrameBuffer().feed(ours.recv(1 << 16))
+    told = [msgspec.msgpack.decode(one, type=HistoryRefused).message for one in answers]
+    assert len(told) == 3
+    assert all("another copy of the app" in one for one in told)
+    assert 0 < sum(waited) < 11

@@ -268,12 +268,13 @@ async def test_an_undo_that_would_do_something_else_than_was_shown_is_refused(
     rig = UndoRig(tmp_path, [calls(write("a.txt", "a\n"), write("b.txt", "b\n")), says("done")])
     await rig.run("go")
     scope = rig.scope(message_id=rig.user_messages[0])
-    await rig.engine.plan_undo(scope)
+    shown = await rig.engine.plan_undo(scope)
     (rig.folder / "b.txt").write_text("the person's\n")
+    now = await rig.engine.plan_undo(scope)  # in another window
     with pytest.raises(UndoError, match="changed since this was listed"):
-        await rig.engine.undo(scope, {})
+        await rig.engine.undo(scope, {}, shown)
     assert contents(rig)["a.txt"] == b"a\n"
-    await rig.engine.undo(scope, {})
+    await rig.engine.undo(scope, {}, now)
     assert contents(rig) == {"b.txt": b"the person's\n"}
     await rig.engine.close()
 

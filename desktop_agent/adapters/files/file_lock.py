@@ -16,6 +16,8 @@ _HELD = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 # Windows locks make the bytes they cover unreadable: lock one well past the text.
 _LOCKED_BYTE = 1 << 30
 _PATIENCE_S = 0.5
+# Linux gives each of its own starts a number; elsewhere any start may be another one.
+_SYSTEM_START = Path("/proc/sys/kernel/random/boot_id")
 
 if sys.platform == "win32":
     import msvcrt
@@ -44,28 +46,32 @@ class FileLock:
     """Holds `path` from construction to `release`; raises StoreLocked when someone else does.
 
     The file says who holds it. Text left in it by a process that is gone tells that it
-    ended without releasing: `was_abandoned`.
+    ended without releasing: `was_abandoned`. If `is_same_start` the system has run on since, and
+    nothing that was written is missing.
     """
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        holder = os.read(self._descriptor, 64).decode("ascii", "replace").strip()
+        holder = os.read(self._descriptor, 64).decode("ascii", "replace")
+        pid, _, start = holder.partition(" ")
         try:
             self._lock_soon()
         except OSError as error:
             if error.errno in _HELD:
                 os.close(self._descriptor)
-                raise StoreLocked(path, int(holder) if holder.isdecimal() else None) from None
+                raise StoreLocked(path, int(pid) if pid.isdecimal() else None) from None
             # Some network drives know no locks; the app must work there too.
             _log.warning("%s can't be locked: %s", path.name, error)
         self.was_abandoned = bool(holder)
-        self._say_who_holds_it(str(os.getpid()).encode())
+        now = _system_start()
+        self.is_same_start = bool(start) and start == now
+        self._say_who_holds_it(f"{os.getpid()} {now}".strip().encode())
 
-    def _say_who_holds_it(self, pid: bytes) -> None:
+    def _say_who_holds_it(self, said: bytes) -> None:
         try:
             os.lseek(self._descriptor, 0, os.SEEK_SET)
-            os.write(self._descriptor, pid)  # before what was there is freed: the disk may be full
-            os.ftruncate(self._descriptor, len(pid))
+            os.write(self._descriptor, said)  # before what was there is freed: the disk may be full
+            os.ftruncate(self._descriptor, len(said))
         except OSError as error:
             # It is locked all the same; only the words for somebody else are missing.
             _log.warning("nobody can be told who holds the sessions: %s", error)
@@ -87,3 +93,11 @@ class FileLock:
             if is_clean:
                 os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
+
+
+def _system_start() -> str:
+    """Return what names this start of the system, empty where nothing does."""
+    try:
+        return _SYSTEM_START.read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import socket
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from desktop_agent.adapters.child_process import ChildProcess, keyless_environment, own_program
 from desktop_agent.adapters.mcp.asked_forms import AskedForms
 from desktop_agent.adapters.mcp.command import ServerCommand
-from desktop_agent.adapters.mcp.host_process import McpHostProcess
 from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.mcp import McpAnswer, McpError
-from desktop_agent.core.pipes.host_pipe import FrameBuffer
+from desktop_agent.core.pipes.frames import deliver, frame
 from desktop_agent.core.pipes.mcp_pipe import (
     CallAnswered,
     CallCancelled,
@@ -37,14 +38,21 @@ from desktop_agent.core.pipes.mcp_pipe import (
     SignInAsked,
     ToMcpHost,
     ToolCalled,
-    mcp_frame,
 )
 from desktop_agent.engine.mcp.ports import AskForm, Launch, Listener
 
-_READ_SIZE = 256 * 1024
 _GONE = "The part of the app that speaks with servers has ended. It starts again by itself."
 
 _decoder = msgspec.msgpack.Decoder(FromMcpHost)
+
+
+class _HostProcess(ChildProcess):
+    """Starts the process that speaks MCP at once; raises OSError when that is impossible."""
+
+    def __init__(self) -> None:
+        program = own_program("--mcp-host", "desktop_agent.mcp_host")
+        super().__init__(socket.socketpair(), program, keyless_environment())
+        self.pipe.setblocking(False)
 
 
 class HostedServers:
@@ -85,7 +93,7 @@ class HostedServers:
         async with self._lock:
             if self._pipe is None or self._pipe.is_gone:
                 try:
-                    process = McpHostProcess()
+                    process = _HostProcess()
                 except OSError as error:
                     raise McpError(f"Servers can't be spoken with: {error}.") from None
                 self._pipe = _Pipe(process)
@@ -96,7 +104,7 @@ class HostedServers:
 class _Pipe:
     """The pipe to one process."""
 
-    def __init__(self, process: McpHostProcess) -> None:
+    def __init__(self, process: _HostProcess) -> None:
         self.process = process
         self.is_gone = False
         self.servers: dict[int, Connection] = {}
@@ -107,7 +115,7 @@ class _Pipe:
 
     def send(self, value: ToMcpHost) -> None:
         if not self.is_gone:
-            self._writer.write(mcp_frame(value))
+            self._writer.write(frame(value))
 
     async def drain(self) -> None:
         """Wait until there is room for more."""
@@ -119,12 +127,9 @@ class _Pipe:
         await self._reading
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        frames = FrameBuffer()
         # A process that does not keep to the protocol is as good as dead: it is ended below.
-        with contextlib.suppress(msgspec.DecodeError, ConnectionError):
-            while piece := await reader.read(_READ_SIZE):
-                for body in frames.feed(piece):
-                    self._take(_decoder.decode(body))
+        with contextlib.suppress(msgspec.DecodeError):
+            await deliver(reader.read, lambda body: self._take(_decoder.decode(body)))
         self.is_gone = True
         self._writer.close()
         for server in list(self.servers.values()):

@@ -39,6 +39,7 @@ _KEPT_S = 600.0
 _LISTED_S = 6.0
 _PROBE_TOKENS = 256
 _LEAST_MEASURED = 20
+_LEAST_PIECES = 4
 _PROBE_LIMITS = Limits(first_byte_s=60, idle_s=60, retry_total_s=20, max_retries=1)
 
 _PING = ToolSpec(
@@ -201,15 +202,17 @@ class ModelCatalog:
             max_output_tokens=_PROBE_TOKENS,
             limits=_PROBE_LIMITS,
         )
-        began, tokens = 0.0, 0
+        came: list[float] = []
+        tokens = 0
         async for item in self._host.stream(request):
             if isinstance(item, Delta):
-                began = began or time.monotonic()
+                came.append(time.monotonic())
             elif isinstance(item, Answer):
                 tokens = item.usage.output_tokens or 0
-        seconds = time.monotonic() - began
-        # A few tokens that came in one piece tell nothing.
-        return tokens / seconds if began and tokens >= _LEAST_MEASURED and seconds > 0 else None
+        # The host joins what comes fast: a few tokens, or many in a piece or two, tell nothing.
+        if tokens < _LEAST_MEASURED or len(came) < _LEAST_PIECES:
+            return None
+        return tokens / max(came[-1] - came[0], 0.001)
 
     def guess_provider(self, key: str) -> str:
         """Return the provider that gives out such keys; empty when none is known."""

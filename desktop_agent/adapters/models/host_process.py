@@ -23,3 +23,11 @@ class HostProcess(ChildProcess):
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         message = "The part of the app that talks to models stopped. It starts again by itself."
         return Fault("host_died", message, "retry", f"model host, pid {self.pid}: {how}")
+
+
+def begin_host() -> HostProcess | None:
+    """Start a host for whoever needs one soon; where that fails, the first request tells why."""
+    try:
+        return HostProcess()
+    except OSError:
+        return None

@@ -18,27 +18,13 @@ from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.keys.redaction import redact
 from desktop_agent.core.messages import Message, TextPart, ThinkingPart, ToolCall
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
-from desktop_agent.core.pipes.host_pipe import (
-    AgentForgotten,
-    CallAnswered,
-    CallFailed,
-    CallMade,
-    FrameBuffer,
-    FromHost,
-    StreamAdvanced,
-    StreamCancelled,
-    StreamFailed,
-    StreamForgotten,
-    StreamStarted,
-    ToHost,
-    frame,
-)
+from desktop_agent.core.pipes import host_pipe
+from desktop_agent.core.pipes.frames import deliver, frame
 from desktop_agent.core.requests import Answer, Delta, ModelRequest, Retrying, StreamItem
 
-_READ_SIZE = 256 * 1024
 _MOST_AGENTS = 256
 
-_decoder = msgspec.msgpack.Decoder(FromHost)
+_decoder = msgspec.msgpack.Decoder(host_pipe.FromHost)
 
 _RESULTS: dict[str, Any] = {
     "models": tuple[ModelInfo, ...],
@@ -63,8 +49,8 @@ class HostedModel:
 
     `key_for` is asked with an address when the request names one, else with the model's
     name: a provider's key never goes to another address. `on_died` is called when the host
-    ended by itself; the streams that ran fail, the next one starts a fresh host. To be used
-    on one event loop.
+    ended by itself; the streams that ran fail, the next one starts a fresh host. `host` is the
+    first one, if it was started before. To be used on one event loop.
     """
 
     def __init__(
@@ -72,8 +58,10 @@ class HostedModel:
         *,
         key_for: Callable[[str], str | None],
         on_died: Callable[[], None] | None = None,
+        host: HostProcess | None = None,
     ) -> None:
         self._key_for = key_for
+        self._begun = host
         self._on_died = on_died
         self._ids = itertools.count(1)
         self._connection: _Connection | None = None
@@ -88,6 +76,10 @@ class HostedModel:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun.pipe.close()
+            await begun.ended()
 
     @property
     def pid(self) -> int | None:
@@ -105,20 +97,20 @@ class HostedModel:
             connection.send_request(id_, request, key)
             while True:
                 match await arrived.get():
-                    case StreamAdvanced(_, items):
+                    case host_pipe.StreamAdvanced(_, items):
                         for item in items:
                             for shown in redactor.take(item):
                                 yield shown
                         if isinstance(items[-1], Answer):
                             return
-                    case StreamForgotten():
+                    case host_pipe.StreamForgotten():
                         connection.forget(request.agent_id)
                         connection.send_request(id_, request, key)
-                    case StreamFailed(_, fault) | CallFailed(_, fault):
+                    case host_pipe.StreamFailed(_, fault) | host_pipe.CallFailed(_, fault):
                         for shown in redactor.rest():
                             yield shown
                         raise ModelError(_redact_fault(fault))
-                    case CallAnswered():
+                    case host_pipe.CallAnswered():
                         pass
         finally:
             connection.hang_up(id_)
@@ -127,7 +119,7 @@ class HostedModel:
         """Drop what is kept of an agent's history, here and in the host, between its requests."""
         connection = self._connection
         if connection is not None and connection.forget(agent_id):
-            connection.send(AgentForgotten(agent_id))
+            connection.send(host_pipe.AgentForgotten(agent_id))
 
     async def is_priced(self, model: str) -> bool:
         """Whether the cost of requests to a model will be known."""
@@ -147,12 +139,12 @@ class HostedModel:
         id_ = next(self._ids)
         arrived = connection.listen(id_)
         try:
-            connection.send(CallMade(id_, method, arguments))
+            connection.send(host_pipe.CallMade(id_, method, arguments))
             match await arrived.get():
-                case CallAnswered(_, value):
+                case host_pipe.CallAnswered(_, value):
                     result = msgspec.msgpack.decode(value, type=_RESULTS.get(method, Any))
                     return _redact_fault(result) if isinstance(result, Fault) else result
-                case StreamFailed(_, fault) | CallFailed(_, fault):
+                case host_pipe.StreamFailed(_, fault) | host_pipe.CallFailed(_, fault):
                     raise ModelError(_redact_fault(fault))
                 case other:
                     raise TypeError(f"a query was answered with {type(other).__name__}")
@@ -176,8 +168,9 @@ class HostedModel:
         return await asyncio.shield(self._starting)
 
     async def _connect(self) -> _Connection:
+        process, self._begun = self._begun, None
         try:
-            process = HostProcess()
+            process = process or HostProcess()
         except OSError as error:
             raise ModelError(
                 Fault("host_died", "The model host could not be started.", details=str(error))
@@ -206,7 +199,7 @@ class _Connection:
         self.is_gone = False
         self._on_gone = on_gone
         self._is_closing = False
-        self._listeners: dict[int, asyncio.Queue[FromHost]] = {}
+        self._listeners: dict[int, asyncio.Queue[host_pipe.FromHost]] = {}
         self._sent: dict[AgentId, _Sent] = {}
 
     async def open(self) -> None:
@@ -219,19 +212,19 @@ class _Connection:
         await self._reading
         await self.process.ended()
 
-    def listen(self, id_: int) -> asyncio.Queue[FromHost]:
-        queue: asyncio.Queue[FromHost] = asyncio.Queue()
+    def listen(self, id_: int) -> asyncio.Queue[host_pipe.FromHost]:
+        queue: asyncio.Queue[host_pipe.FromHost] = asyncio.Queue()
         self._listeners[id_] = queue
         if self.is_gone:
-            queue.put_nowait(StreamFailed(id_, self.process.death()))
+            queue.put_nowait(host_pipe.StreamFailed(id_, self.process.death()))
         return queue
 
     def hang_up(self, id_: int) -> None:
         """Stop listening; a stream that still runs is cancelled."""
         self._listeners.pop(id_, None)
-        self.send(StreamCancelled(id_))
+        self.send(host_pipe.StreamCancelled(id_))
 
-    def send(self, value: ToHost) -> None:
+    def send(self, value: host_pipe.ToHost) -> None:
         if not self.is_gone and not self._writer.is_closing():
             self._writer.write(frame(value))
 
@@ -240,14 +233,14 @@ class _Connection:
         sent = self._sent.pop(request.agent_id, None)
         kept = 0
         if sent is not None and sent.model == request.model:
-            kept = _same(sent.messages, request.messages)
+            kept = host_pipe.kept(sent.messages, request.messages)
         self._sent[request.agent_id] = _Sent(request.model, request.messages)
         if len(self._sent) > _MOST_AGENTS:
             del self._sent[next(iter(self._sent))]
         fresh = msgspec.structs.replace(request, messages=request.messages[kept:])
         try:
             environment = provider_environment(request.model)
-            self.send(StreamStarted(id_, fresh, kept, key, environment))
+            self.send(host_pipe.StreamStarted(id_, fresh, kept, key, environment))
         except (TypeError, ValueError, msgspec.MsgspecError) as error:
             # The host knows nothing of this request: the next one has to tell all of it.
             self.forget(request.agent_id)
@@ -257,19 +250,16 @@ class _Connection:
     def forget(self, agent_id: AgentId) -> bool:
         return self._sent.pop(agent_id, None) is not None
 
-    async def _deliver(self, reader: asyncio.StreamReader) -> None:
-        frames = FrameBuffer()
-        while piece := await _read_piece(reader):
-            for body in frames.feed(piece):
-                value = _decoder.decode(body)
-                listener = self._listeners.get(value.id)
-                if listener is not None:
-                    listener.put_nowait(value)
+    def _take(self, body: bytes) -> None:
+        value = _decoder.decode(body)
+        listener = self._listeners.get(value.id)
+        if listener is not None:
+            listener.put_nowait(value)
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         # A host that does not keep to the protocol is as good as dead: it is ended below.
         with contextlib.suppress(msgspec.DecodeError):
-            await self._deliver(reader)
+            await deliver(reader.read, self._take)
         self.is_gone = True
         self._writer.close()
         if self._is_closing:
@@ -278,26 +268,9 @@ class _Connection:
             await self.process.ended()
             fault = self.process.death()
         for id_, listener in self._listeners.items():
-            listener.put_nowait(StreamFailed(id_, fault))
+            listener.put_nowait(host_pipe.StreamFailed(id_, fault))
         if not self._is_closing:
             self._on_gone()
-
-
-async def _read_piece(reader: asyncio.StreamReader) -> bytes:
-    try:
-        return await reader.read(_READ_SIZE)
-    except ConnectionError:
-        return b""
-
-
-def _same(before: tuple[Message, ...], now: tuple[Message, ...]) -> int:
-    """Count the messages at the start that are the very same values."""
-    count = 0
-    for old, new in zip(before, now, strict=False):
-        if old is not new:
-            break
-        count += 1
-    return count
 
 
 # -- keys --------------------------------------------------------------------------------

@@ -105,6 +105,10 @@ class NetworkedSandbox:
         enclosure = await self._sandbox.enclose(boundary, directory, environment)
         return ProxiedEnclosure(enclosure, boundary.call_id) if is_open else enclosure
 
+    async def look_ahead(self, roots: Sequence[str]) -> None:
+        """Find what is protected in folders that commands will change, so that none waits."""
+        await self._sandbox.look_ahead(roots)
+
     def temporary_folder(self, session_id: SessionId) -> str:
         """Return the real path of what a session's commands see as `/tmp`, made if need be."""
         return self._sandbox.temporary_folder(session_id)

@@ -15,8 +15,13 @@ from desktop_agent.core.tool import ToolError
 
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-    "--cap-drop", "ALL", "--disable-userns",
+    "--cap-drop", "ALL",
 )  # fmt: skip
+# Options that newer versions have, used where they are there: the filter of system calls refuses
+# namespaces by itself, and what can't be mounted by its descriptor is mounted by its path.
+_NO_MORE_NAMESPACES, _MOUNTS_OPEN = "--disable-userns", "--ro-bind-fd"
+# Version 0.5 brought it. 0.4.1, of Debian 11, can't mount over sockets, so it can't hide them.
+OF_NEW_ENOUGH = "--perms"
 # Real root may write to these in any namespace.
 _OF_ROOT = ("sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr")
 _LARGEST_STATUS = 8192
@@ -34,11 +39,11 @@ class CommandEnclosure:
         plan: Plan,
         at_end: Callable[[], tuple[str, ...]],
         *,
-        holds_open: bool,
+        options: frozenset[str],
     ) -> None:
-        """`holds_open` tells that this bubblewrap mounts what is open, whatever its path."""
+        """`options` are those of this bubblewrap."""
         self._plan = plan
-        self._holds_open = holds_open
+        self._options = options
         self._at_end = at_end
         self._status = -1
         self._theirs: tuple[int, ...] = ()
@@ -107,7 +112,7 @@ class CommandEnclosure:
 
     def _hold(self, path: str) -> str:
         """Open what the plan found at a path: something that runs may put a link there."""
-        if not self._holds_open or len(self._theirs) >= _MOST_HELD:
+        if _MOUNTS_OPEN not in self._options or len(self._theirs) >= _MOST_HELD:
             return ""
         number = self._give(os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
         is_link = stat.S_ISLNK(os.fstat(int(number)).st_mode)
@@ -119,6 +124,8 @@ class CommandEnclosure:
         plan = self._plan
         words = ["--die-with-parent", "--new-session", *_NAMESPACES, "--ro-bind", "/", "/"]
         words += ["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+        if _NO_MORE_NAMESPACES in self._options:
+            words.append(_NO_MORE_NAMESPACES)
         if plan.boundary.is_offline:
             words.append("--unshare-net")
         if os.geteuid() == 0:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from desktop_agent.adapters.sandbox.small_file import read_small
+from desktop_agent.engine.permissions.shell.git_settings import plain_entries
 
-_SECTION = re.compile(r'\[([a-z0-9-]+)(?: "((?:[^"\\]|\\["\\])*)")?\]')
-_ENTRY = re.compile(r"([a-z][a-z0-9-]*)(?:\s*=\s*(.*))?")
 # Sections all of whose keys are names, addresses, switches and numbers.
 _PLAIN_SECTIONS = {
     "user", "push", "fetch", "rerere", "color", "column", "advice", "status", "log", "tag", "stash",
@@ -90,26 +89,14 @@ def named_in(folder: str) -> Iterator[str]:
 
 
 def _is_plain(text: str) -> bool:
-    section = ""
-    for line in text.split("\n"):
-        words = line.strip(" \t\r")
-        if not words or words[0] in "#;":
-            continue
-        if words.startswith("["):
-            head = _SECTION.fullmatch(words.lower())
-            if head is None:
-                return False
-            section = head[1]
-            continue
-        # A backslash may join a line with the next one.
-        entry = _ENTRY.fullmatch(words.lower())
-        if entry is None or "\\" in words or not _is_plain_entry(section, entry[1], entry[2]):
-            return False
-    return True
+    try:
+        return all(_is_plain_entry(*entry) for entry in plain_entries(text))
+    except ValueError:
+        return False
 
 
-def _is_plain_entry(section: str, key: str, value: str | None) -> bool:
+def _is_plain_entry(section: str, key: str, value: str) -> bool:
     if section not in _PLAIN_SECTIONS and key not in _PLAIN_KEYS.get(section, ()):
         return False
     is_address = key in ("url", "pushurl")
-    return not (is_address and value and _RUNS_AS_ADDRESS.match(value.strip('"')))
+    return not (is_address and _RUNS_AS_ADDRESS.match(value.strip('"')))

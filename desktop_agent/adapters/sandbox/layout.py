@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 from desktop_agent.adapters.sandbox import git_places
 from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
 from desktop_agent.adapters.sandbox.git_places import Protected
+from desktop_agent.adapters.sandbox.kept_for_root import kept_for_root
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
 from desktop_agent.adapters.sandbox.pipes import NamedPipes
@@ -84,6 +85,9 @@ class Layout:
         for path in _TEMPORARY:
             mounts.open(path, str(places.temporary))
         roots = (*boundary.write_roots, *boundary.read_roots)
+        for path in kept_for_root():
+            if not _is_in_any(path, roots):
+                mounts.hide(path)
         if boundary.options.has_gpu:
             _open_graphics(mounts)
         homes = Homes(environment, roots, boundary.options.hidden)
@@ -119,6 +123,12 @@ class Layout:
         with self._lock:
             walk = self._walks.setdefault(root, FolderWalk(root, self._is_protected))
             return walk.walk()
+
+    def look_ahead(self, roots: Sequence[str]) -> None:
+        """Walk folders that were not walked yet: a first walk takes long, the next ones do not."""
+        for root in roots:
+            if root not in self._walks:
+                self.find(root)
 
     def _is_protected(self, folder: str, name: str) -> bool:
         # Names of the folders above are the person's choice; what counts is the last two.

@@ -25,6 +25,8 @@ _MANAGERS = (
     ("apk", "sudo apk add", ("add",)),
 )
 _DISMISSED, _NOT_AUTHORIZED = 126, 127
+# pkexec's words where the desktop has nothing that asks: a bare window manager, a remote login.
+_NO_AGENT = "No authentication agent"
 _LARGEST_END = 4096
 _LONGEST_LINE = 300
 
@@ -91,6 +93,8 @@ async def _run(command: Sequence[str]) -> str:
 def _failure(code: int, line: str) -> str:
     if code == _DISMISSED:
         return "Nothing was installed: the password was not given."
+    if code == _NOT_AUTHORIZED and _NO_AGENT in line:
+        return "Nothing was installed: no program here asks for the password. Use a terminal."
     if code == _NOT_AUTHORIZED:
         return f"Nothing was installed: the system did not permit it. {line}".strip()
     return f"It ended with exit code {code}. {line}".strip()

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         return 0
     with socket.create_server(("127.0.0.1", 0)) as server:
         _say({**results, "port": server.getsockname()[1]})
-        server.settimeout(_PATIENCE_S)
+        # For as long as the one who asks takes to start: whoever started both ends this one.
         server.accept()[0].close()
     return 0
 

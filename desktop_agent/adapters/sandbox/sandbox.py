@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.adapters.sandbox import probes, seccomp
-from desktop_agent.adapters.sandbox.enclosure import CommandEnclosure
+from desktop_agent.adapters.sandbox.enclosure import OF_NEW_ENOUGH, CommandEnclosure
 from desktop_agent.adapters.sandbox.keeper import PROGRAMS, Keeper
 from desktop_agent.adapters.sandbox.layout import Layout, Places
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
@@ -24,12 +25,25 @@ from desktop_agent.core.sandbox import Boundary, Enclosure, Fix, SandboxState
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.permissions.protected_files import is_protected
 
+_OPTION = re.compile(r"--[a-z][a-z-]*")
 _OTHER_SYSTEMS = {"darwin": "macOS", "win32": "Windows"}
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+_FLATPAK = Path("/.flatpak-info")
 _PROFILE = "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
 _LOAD_PROFILE = (
     f"Run: sudo apt install apparmor-profiles && sudo cp {_PROFILE} /etc/apparmor.d/ && "
     "sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict"
+)
+# What an administrator may have set to 0, and what makes user namespaces possible again.
+_SETTINGS = (("kernel.unprivileged_userns_clone", 1), ("user.max_user_namespaces", 15_000))
+_IN_A_CONTAINER = (
+    "In a container, start it with user namespaces allowed; if the container itself is the "
+    "sandbox, say so with --sandbox off."
+)
+_TOO_OLD = SandboxState(
+    reason="The bubblewrap on this computer is too old.",
+    fix="other",
+    remedy="Install bubblewrap 0.6 or later.",
 )
 
 
@@ -46,11 +60,11 @@ class Programs:
         found = (shutil.which(name, path=PROGRAMS) or "" for name in ("bwrap", "nsenter"))
         return Programs(*found)
 
-    def hold_open(self) -> bool:
-        """Whether bubblewrap mounts open files (0.10, and earlier ones that were mended)."""
+    def options(self) -> frozenset[str]:
+        """Return those that this bubblewrap names; none when it says nothing of them."""
         words = [self.bwrap, "--help"]
         told = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-        return b"--ro-bind-fd" in told.stdout + told.stderr
+        return frozenset(_OPTION.findall((told.stdout + told.stderr).decode(errors="replace")))
 
     def identity(self) -> tuple[int, ...]:
         """Return what changes when a program is replaced; raises OSError without it."""
@@ -94,7 +108,7 @@ class BubblewrapSandbox:
         self._sessions: dict[SessionId, _Session] = {}
         self._state = SandboxState()
         self._checked: tuple[int, ...] = ()
-        self._holds_open = False
+        self._options = frozenset[str]()
         self._checking = asyncio.Lock()
 
     @property
@@ -132,6 +146,10 @@ class BubblewrapSandbox:
             if session.keeper is not None:
                 await asyncio.to_thread(session.keeper.close)
             await asyncio.to_thread(shutil.rmtree, session.folder, ignore_errors=True)
+
+    async def look_ahead(self, roots: Sequence[str]) -> None:
+        """Find what is protected in folders that commands will change, so that none waits."""
+        await asyncio.to_thread(self._layout.look_ahead, roots)
 
     def temporary_folder(self, session_id: SessionId) -> str:
         """Return the real path of what a session's commands see as `/tmp`, made if need be."""
@@ -172,7 +190,7 @@ class BubblewrapSandbox:
             self._filter,
             plan,
             lambda: self._layout.set_aside(plan),
-            holds_open=self._holds_open,
+            options=self._options,
         )
 
     def _places(self, boundary: Boundary) -> Places:
@@ -201,7 +219,9 @@ class BubblewrapSandbox:
             return missing
         try:
             self._checked = self._programs.identity()
-            self._holds_open = await asyncio.to_thread(self._programs.hold_open)
+            self._options = await asyncio.to_thread(self._programs.options)
+            if self._options and OF_NEW_ENOUGH not in self._options:
+                return _TOO_OLD
             results = await probes.run(self._prepare, self._new_keeper, self._folder)
         except (OSError, ToolError) as error:
             return _refused(str(error))
@@ -217,6 +237,10 @@ class BubblewrapSandbox:
         if sys.platform != "linux":
             system = _OTHER_SYSTEMS.get(sys.platform, "this system")
             return SandboxState(reason=f"Commands are not contained on {system} yet.")
+        if _FLATPAK.exists():
+            # Its own sandbox lets nothing in it make another one.
+            words = "Commands can't be contained by an app that is itself installed as a Flatpak."
+            return _state(words, "other", "Install the app in another way: .deb, .rpm or AppImage.")
         if self._filter is None:
             words = f"There is no filter of system calls for {platform.machine()} processors."
             return SandboxState(reason=words)
@@ -245,12 +269,22 @@ def _refused(words: str) -> SandboxState:
     if _is_restricted_by_apparmor():
         reason = "Ubuntu's AppArmor keeps bubblewrap from making a user namespace."
         return _state(reason, "apparmor", _LOAD_PROFILE)
-    reason = f"The system refuses what bubblewrap needs: {words.rstrip('.')}."
-    remedy = (
-        "In a container, start it with user namespaces allowed; if the container itself is the "
-        "sandbox, say so with --sandbox off."
-    )
+    for name, value in _SETTINGS:
+        if _is_zero(name):
+            reason = f"User namespaces are switched off here: {name} is 0."
+            allowed = f"An administrator allows them by: sudo sysctl {name}={value}."
+            return _state(reason, "other", f"{allowed} {_IN_A_CONTAINER}")
+    # What comes after the first sentence is where to read more.
+    reason = f"The system refuses what bubblewrap needs: {words.partition('. ')[0].rstrip('.')}."
+    remedy = f"A policy, such as AppArmor's, may forbid it. {_IN_A_CONTAINER}"
     return _state(reason, "other", remedy)
+
+
+def _is_zero(setting: str) -> bool:
+    try:
+        return Path("/proc/sys", *setting.split(".")).read_text().strip() == "0"
+    except OSError:
+        return False
 
 
 def _is_restricted_by_apparmor() -> bool:

@@ -76,7 +76,7 @@ class Homes:
         """Hide homes, then show their toolchains."""
         for home in self.paths:
             mounts.hide(home)
-        for path in (*self._toolchains(), *self._named(), *self._interpreters()):
+        for path in (*self._toolchains(), *self._named(), *self._interpreters(), *self._of_app()):
             if self._is_kept_back(path):
                 continue
             real = os.path.realpath(path)
@@ -185,6 +185,12 @@ class Homes:
         for venv in (*named, self._environment.get("VIRTUAL_ENV", "")):
             if venv and (prefix := _base_of(venv)):
                 yield prefix
+
+    def _of_app(self) -> Iterator[str]:
+        """Yield where the app is: its own Python runs skills' scripts."""
+        for place in app_places():
+            if not any(is_in(place, root) for root in self._roots):
+                yield place
 
 
 def hidden_entries(shown: tuple[str, ...]) -> list[str]:

@@ -100,6 +100,10 @@ class SkillLibrary:
             await self.discard(next(iter(self._kept)))
         return kept.fetched
 
+    async def fetch_progress(self, address: str) -> int:
+        """Return how many bytes of an address that is being fetched are there."""
+        return await self._fetcher.progress(address)
+
     async def preview(self, fetch_id: str, folder: str, path: str) -> str:
         """Return a fetched file as text, shortened when it is long. Raises SkillLibraryError."""
         kept = self._fetched(fetch_id)

@@ -21,6 +21,7 @@ _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AgentEvent] = msgspec.json.Decoder(AgentEvent)
 # A message of many megabytes (a pasted log) is found by its beginning.
 _INDEXED_CHARACTERS = 20_000
+_INFO = msgspec.json.Decoder(SessionInfo)
 
 
 def encode(event: AgentEvent) -> tuple[bytes, int]:
@@ -73,7 +74,7 @@ def read_sessions(connection: sqlite3.Connection) -> tuple[SessionInfo, ...]:
 def read_info(body: bytes) -> SessionInfo | None:
     """Return a session's row as far as it can be read, None for one that is damaged."""
     with suppress(msgspec.ValidationError):
-        return msgspec.json.decode(body, type=SessionInfo)
+        return _INFO.decode(body)
     try:
         info, wrong = convert_leniently(msgspec.json.decode(body), SessionInfo)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -24,6 +24,7 @@ from desktop_agent.core.sessions import SearchFound, SearchHit
 
 _WORD = re.compile(r"\w+")
 _SIGN = re.compile(r"[^\w\s]")
+_HALF = re.compile("[\ud800-\udfff]")
 _MAX_CHARACTERS = 1000
 _MAX_WORDS = 16
 _HITS_A_SESSION = 3
@@ -60,7 +61,8 @@ def search(
     has_fts: bool,
 ) -> SearchFound:
     """Return the sessions found by title, and up to `limit` messages; none of `hidden`."""
-    text = " ".join(text[:_MAX_CHARACTERS].split())
+    # A command line that is no UTF-8 has half characters, which no database holds.
+    text = _HALF.sub("\ufffd", " ".join(text[:_MAX_CHARACTERS].split()))
     if not text:
         return SearchFound()
     found = _Search(connection, text, limit, frozenset(hidden))

@@ -62,6 +62,9 @@ _INSERT_EVENT = (
 _INSERT_STREAMING = (
     "INSERT INTO streaming (session, item, agent, body, crc, at) VALUES (?, ?, ?, ?, ?, ?)"
 )
+# To look through a larger file takes a second a gigabyte, or minutes on a slow disk: that is done
+# only if the system itself may have lost something.
+_CHECKED_AT_EACH = 64 << 20
 
 
 class SqliteStore(ImportStore):
@@ -78,7 +81,9 @@ class SqliteStore(ImportStore):
         self.was_interrupted = self._lock.was_abandoned
         try:
             with readable_errors():
-                opened = open_database(path, check=self.was_interrupted)
+                is_large = path.exists() and path.stat().st_size > _CHECKED_AT_EACH
+                is_whole = is_large and self._lock.is_same_start
+                opened = open_database(path, check=self.was_interrupted and not is_whole)
         except BaseException:
             self._lock.release(is_clean=False)
             raise

@@ -31,11 +31,9 @@ from desktop_agent.core.pipes.file_capture import (
     HistoryAnswered,
     HistoryCalled,
     HistoryRefused,
-    history_frame,
 )
-from desktop_agent.core.pipes.host_pipe import FrameBuffer
+from desktop_agent.core.pipes.frames import deliver, frame
 
-_READ_SIZE = 256 * 1024
 _GONE = "The part of the app that keeps what is changed has ended. It starts again by itself."
 
 _Answer = HistoryAnswered | HistoryRefused
@@ -198,7 +196,7 @@ class _Connection:
         id_ = next(self._ids)
         answer = self._waiting[id_] = asyncio.get_running_loop().create_future()
         try:
-            self._writer.write(history_frame(HistoryCalled(id_, method, dict(arguments))))
+            self._writer.write(frame(HistoryCalled(id_, method, dict(arguments))))
             return await answer
         finally:
             self._waiting.pop(id_, None)
@@ -206,7 +204,7 @@ class _Connection:
     async def _read(self, reader: asyncio.StreamReader) -> None:
         # A process that does not keep to the protocol is as good as dead: it is ended below.
         with contextlib.suppress(msgspec.DecodeError):
-            await self._deliver(reader)
+            await deliver(reader.read, self._take)
         self.is_gone = True
         self._writer.close()
         for answer in self._waiting.values():
@@ -214,18 +212,8 @@ class _Connection:
                 answer.set_exception(UndoError(_GONE))
         await self.process.ended()
 
-    async def _deliver(self, reader: asyncio.StreamReader) -> None:
-        frames = FrameBuffer()
-        while piece := await _read_piece(reader):
-            for body in frames.feed(piece):
-                value = _decoder.decode(body)
-                answer = self._waiting.get(value.id)
-                if answer is not None and not answer.done():
-                    answer.set_result(value)
-
-
-async def _read_piece(reader: asyncio.StreamReader) -> bytes:
-    try:
-        return await reader.read(_READ_SIZE)
-    except ConnectionError:
-        return b""
+    def _take(self, body: bytes) -> None:
+        value = _decoder.decode(body)
+        answer = self._waiting.get(value.id)
+        if answer is not None and not answer.done():
+            answer.set_result(value)

@@ -14,8 +14,6 @@ from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.messages import Value
 
-_LENGTH_BYTES = 4
-
 
 class FileWrite(Value, frozen=True):
     """A file that is about to be written: its real absolute path and its bytes.
@@ -82,12 +80,3 @@ class HistoryRefused(Value, frozen=True):
     id: int
     message: str
     is_defect: bool = False
-
-
-_encoder = msgspec.msgpack.Encoder()
-
-
-def history_frame(value: HistoryCalled | HistoryAnswered | HistoryRefused) -> bytes:
-    """Encode one value with its length before it, as core.pipes.host_pipe.FrameBuffer reads it."""
-    body = _encoder.encode(value)
-    return len(body).to_bytes(_LENGTH_BYTES, "big") + body

@@ -1,18 +1,17 @@
-"""What goes over the pipe between the app and its model host: length-prefixed msgpack."""
+"""What goes over the pipe between the app and its model host."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
-from desktop_agent.core.messages import Value
+from desktop_agent.core.messages import Message, Value
 from desktop_agent.core.requests import ModelRequest, StreamItem
-
-_LENGTH_BYTES = 4
 
 
 class StreamStarted(Value, frozen=True):
@@ -87,30 +86,8 @@ class CallFailed(Value, frozen=True):
 ToHost = StreamStarted | StreamCancelled | AgentForgotten | CallMade
 FromHost = StreamAdvanced | StreamFailed | StreamForgotten | CallAnswered | CallFailed
 
-_encoder = msgspec.msgpack.Encoder()
 
-
-def frame(value: ToHost | FromHost) -> bytes:
-    """Encode one value with its length before it."""
-    body = _encoder.encode(value)
-    return len(body).to_bytes(_LENGTH_BYTES, "big") + body
-
-
-class FrameBuffer:
-    """Cuts what comes out of the pipe, in pieces of any size, into values' bytes."""
-
-    def __init__(self) -> None:
-        self._pending = bytearray()
-
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        """Add a piece and yield each value that is now whole."""
-        self._pending += piece
-        start = 0
-        while len(self._pending) - start >= _LENGTH_BYTES:
-            body = start + _LENGTH_BYTES
-            end = body + int.from_bytes(self._pending[start:body], "big")
-            if len(self._pending) < end:
-                break
-            yield bytes(self._pending[body:end])
-            start = end
-        del self._pending[:start]
+def kept(before: Sequence[Message], now: Sequence[Message]) -> int:
+    """Count the messages at the start that are the very same values: they need not be sent."""
+    pairs = zip(before, now, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] is pair[1], pairs))

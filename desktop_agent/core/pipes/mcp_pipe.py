@@ -13,8 +13,6 @@ from desktop_agent.core.mcp import McpGrant, McpOffer
 from desktop_agent.core.messages import ImagePart, Value
 from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 
-_LENGTH_BYTES = 4
-
 
 class ServerOpened(Value, frozen=True):
     """Begin to speak with a server; without `url` over ServerWrote and HostWrote.
@@ -158,11 +156,3 @@ class FormWithdrawn(Value, frozen=True):
 ToMcpHost = ServerOpened | ServerWrote | ServerClosed | Request | CallCancelled | FormAnswered
 OfServer = HostWrote | ServerListed | ServerFailed | SignInAsked | GrantKept
 FromMcpHost = OfServer | CallAnswered | CallFailed | FormAsked | FormWithdrawn
-
-_encoder = msgspec.msgpack.Encoder()
-
-
-def mcp_frame(value: ToMcpHost | FromMcpHost) -> bytes:
-    """Encode one value with its length before it, as core.pipes.host_pipe.FrameBuffer reads it."""
-    body = _encoder.encode(value)
-    return len(body).to_bytes(_LENGTH_BYTES, "big") + body

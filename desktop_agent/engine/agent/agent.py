@@ -100,13 +100,13 @@ class Agent:
         self.meter = UsageMeter(record)
         self.end: AgentEnded | None = record.end and with_short_text(record.end)
         self.life = Lifecycle(record.agent_id, record.end.status if record.end else None)
-        self._step = record.step
-        self._setup = setup
+        self._step, self._setup = record.step, setup
         self._dispatch, self.settings = setup.dispatch, setup.settings
         self.skills = SkillUse(self, setup.skills)
-        self._activity = Activity()
+        self._activity, self._turn_usage = Activity(), Usage()
         self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
-        self._turn_usage = Usage()
+        # Said at its end of changes that are not in the folder; since when nothing is heard of it.
+        self.left_behind, self.away_since = "", 0.0
         self.batch: ToolBatch | None = None
         self._report: StopReport | None = None
         self.take_path(record, tasks)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -401,6 +402,26 @@ class Dispatch:
             sandbox=self._sandbox,
             waited_s=lambda: self.hosts.waited_s(caller.session.info.id, call.id),
         )
+
+    def leave(self, caller: Caller, name: str, text: str) -> str:
+        """Keep a text where the agents of a session can read it; return its path for them.
+
+        Raises OSError.
+        """
+        body = text.encode("utf-8", "surrogateescape")
+        if temporary := self._boundary(caller).temporary:
+            # Commands write there too: what they put in the way is not followed.
+            with Path(temporary, name).open("xb") as made:
+                made.write(body)
+            return f"/tmp/{name}"
+        file = self._outputs.of(caller.session.info.id).create()
+        if file is None:
+            raise OSError("the disk refuses")
+        file.write(body)
+        file.close()
+        if file.size < len(body):
+            raise OSError("there is no room for it")
+        return str(file.path)
 
     def _boundary(self, caller: Caller) -> Boundary:
         """Return what a call may reach, by whichever tool."""

@@ -48,6 +48,8 @@ class Inbox:
         self._undelivered: list[Note] = list(record.unconfirmed)
         self._came = asyncio.Event()
         self._is_closed = record.end is not None
+        # Notes that are on their way to where the agent works: they can't be changed here.
+        self.sent: set[NoteId] = set()
         self._parent_id = record.spec.parent_id if record.spec is not None else None
         self._show_waking()
 
@@ -165,6 +167,16 @@ class Inbox:
             )
         self._undelivered.clear()
 
+    def mirror(self, event: NoteTaken | NoteDelivered) -> None:
+        """Take over what became of a note where the agent works; it is on disk."""
+        if isinstance(event, NoteTaken):
+            taken = [note for note in self._notes if note.id == event.note_id]
+            self._notes = [note for note in self._notes if note not in taken]
+            self._undelivered.extend(taken)
+            self._show_waking()
+        else:
+            self._undelivered = [n for n in self._undelivered if n.id != event.note_id]
+
     def give_back(self, why: ReturnReason, by: str = "") -> tuple[Note, ...]:
         """Empty the inbox for good: the agent has ended. Returns what was never delivered."""
         returned = (*self._undelivered, *self._notes)
@@ -178,6 +190,8 @@ class Inbox:
         return returned
 
     def _find(self, note_id: NoteId) -> Note | None:
+        if note_id in self.sent:
+            return None
         return next((note for note in self._notes if note.id == note_id), None)
 
     def _show_waking(self) -> None:

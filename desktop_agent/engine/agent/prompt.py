@@ -60,10 +60,22 @@ def request_for(
         model=scope.model,
         system=prompt.text(scope, spec, tools, catalog, settings.instructions),
         messages=tuple(history),
-        tools=tuple(ToolSpec(t.name, t.description, dict(t.schema)) for t in tools.values()),
+        tools=tuple(_tool_spec(tool, settings) for tool in tools.values()),
         api_base=scope.api_base,
         limits=settings.limits,
     )
+
+
+def _tool_spec(tool: Tool, settings: Settings) -> ToolSpec:
+    """Return how a tool is offered: places are spoken of only where the person has some."""
+    schema = dict(tool.schema)
+    properties = dict(schema.get("properties", {}))
+    if (place := properties.pop("place", None)) is not None:
+        if settings.places:
+            names = ["", *(one.name for one in settings.places)]
+            properties["place"] = {**place, "enum": names}
+        schema["properties"] = properties
+    return ToolSpec(tool.name, tool.description, schema)
 
 
 class Prompt:

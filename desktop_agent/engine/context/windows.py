@@ -5,8 +5,10 @@ from __future__ import annotations
 import ipaddress
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from desktop_agent.core.faults import Fault
@@ -38,6 +40,15 @@ _COUNTED = (
 )
 
 
+# What a server said holds for so long: it may be started anew with another window.
+_KEPT_S = 300.0
+# One that loads a model when it is first used says nothing before.
+_MOST_UNANSWERED = 2
+
+DescribeModel = Callable[[str], Awaitable[ModelInfo | None]]
+AskServer = Callable[[str, str], Awaitable[int | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """How many tokens a request to a model may take, and where that is known from."""
@@ -46,16 +57,36 @@ class Window:
     source: WindowSource
 
 
+class Sources(Protocol):
+    """Who is asked."""
+
+    @property
+    def describe_model(self) -> DescribeModel | None:
+        """What knows a model by its name."""
+        ...
+
+    @property
+    def served_window(self) -> AskServer | None:
+        """What asks the server at an address how much context it gives a model."""
+        ...
+
+
+@dataclass(slots=True)
+class _Served:
+    """What a server said; it is asked again from `until` on."""
+
+    tokens: int | None = None
+    until: float = 0.0
+    unanswered: int = 0
+
+
 class Windows:
     """All that is known of windows, for the whole engine."""
 
-    def __init__(
-        self,
-        describe: Callable[[str], Awaitable[ModelInfo | None]] | None,
-        settings: Callable[[], Settings],
-    ) -> None:
-        """`describe` knows a model by its name."""
-        self._describe = describe
+    def __init__(self, sources: Sources, settings: Callable[[], Settings]) -> None:
+        self._describe = sources.describe_model
+        self._ask_server = sources.served_window
+        self._served: dict[tuple[str, str], _Served] = {}
         self._settings = settings
         self._known: dict[str, ModelInfo | None] = {}
         self._learned: dict[tuple[str, str], int] = {}
@@ -63,7 +94,9 @@ class Windows:
 
     async def of(self, model: str, api_base: str) -> Window | None:
         """Return a model's window; the smallest that is known of counts."""
-        learned, known = self.learned(model, api_base), await self._listed(model)
+        learned, known = self.learned(model, api_base), await self._asked(model, api_base)
+        if known is None:
+            known = await self._listed(model)
         found: list[Window] = []
         if learned is not None:
             found.append(Window(learned, "learned"))
@@ -112,6 +145,22 @@ class Windows:
         if api_base or info is None or info.input_price is None or info.output_price is None:
             return None
         return (tokens * info.input_price + written * info.output_price) / 1_000_000
+
+    async def _asked(self, model: str, api_base: str) -> int | None:
+        """Return what the model's server says: what its list does not know, and what is true."""
+        if self._ask_server is None or not api_base or model == DEMO_MODEL:
+            return None
+        served = self._served.setdefault((model, api_base), _Served())
+        if time.monotonic() >= served.until:
+            try:
+                served.tokens = await self._ask_server(model, api_base)
+            except Exception as error:  # noqa: BLE001 - a request can do without
+                _log.warning("the server of %s could not be asked: %s", model, error)
+                served.tokens = None
+            served.unanswered = served.unanswered + 1 if served.tokens is None else 0
+            if served.tokens is not None or served.unanswered >= _MOST_UNANSWERED:
+                served.until = time.monotonic() + _KEPT_S
+        return served.tokens
 
     async def _listed(self, model: str) -> int | None:
         if self._describe is None or model == DEMO_MODEL:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
-from desktop_agent.core.workspace import OwnPlaces
+from desktop_agent.core.workspace import OwnPlaces, Workspace
 
 FindPlaces = Callable[[], Awaitable[tuple[str, ...]]]
 
@@ -28,7 +29,7 @@ class CheckedSandbox:
         self._state = sandbox.state
         self._checking: asyncio.Task[SandboxState] | None = None
         self._used: set[SessionId] = set()
-        self._endings: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
 
     @property
     def state(self) -> SandboxState:
@@ -69,6 +70,16 @@ class CheckedSandbox:
             if self._sandbox.state != self._state:  # it was replaced, and looked at again
                 self._tell(self._sandbox.state)
 
+    def begin_look_ahead(self, workspace: Workspace) -> None:
+        """Have the first command in a session's folders wait less: it is to come soon."""
+        roots = [root for root in workspace.write_roots if root != workspace.disk]
+        if self._state.holds and roots:
+            self._in_background(self.look_ahead(roots))
+
+    async def look_ahead(self, roots: Sequence[str]) -> None:
+        """Find what is protected in folders that commands will change, so that none waits."""
+        await self._sandbox.look_ahead(roots)
+
     def temporary_folder(self, session_id: SessionId) -> str:
         """Return the real path of what a session's commands see as `/tmp`, made if need be."""
         self._used.add(session_id)
@@ -81,9 +92,12 @@ class CheckedSandbox:
 
     def begin_forget(self, session_id: SessionId) -> None:
         """Forget a session in the background."""
-        ending = asyncio.get_running_loop().create_task(self.forget(session_id))
-        self._endings.add(ending)
-        ending.add_done_callback(self._endings.discard)
+        self._in_background(self.forget(session_id))
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def close(self) -> None:
         """End what the commands of any session share."""
@@ -91,7 +105,7 @@ class CheckedSandbox:
             self._checking.cancel()
             await asyncio.wait([self._checking])
         forgotten = (self.forget(session_id) for session_id in tuple(self._used))
-        for failed in await asyncio.gather(*forgotten, *self._endings, return_exceptions=True):
+        for failed in await asyncio.gather(*forgotten, *self._background, return_exceptions=True):
             if isinstance(failed, Exception):
                 _log.warning("what commands shared was not ended: %s", failed)
 

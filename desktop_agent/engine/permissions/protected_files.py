@@ -190,6 +190,9 @@ def _folded_once(path: str) -> _Parts:
 @lru_cache(1024)
 def folded(part: str) -> str:
     """Compare as a case-insensitive, forgiving file system would."""
-    plain = unicodedata.normalize("NFKC", part).casefold()
-    shown = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+    if part.isascii():  # of a hundred thousand names all but a few
+        shown = part.lower()
+    else:
+        plain = unicodedata.normalize("NFKC", part).casefold()
+        shown = "".join(c for c in plain if unicodedata.category(c) != "Cf")
     return shown.rstrip(". ") or shown

@@ -17,6 +17,7 @@ from desktop_agent.core.sandbox import (
     SandboxInventory,
     SandboxState,
 )
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.checked_sandbox import CheckedSandbox
 from desktop_agent.engine.permissions.outside_permits import OutsidePermits, failed_inside
@@ -148,6 +149,10 @@ class SandboxCommands(ABC):
         if sandbox is None:
             return None
         return CheckedSandbox(sandbox, lambda state: self._emit(SandboxChanged(state)))
+
+    def _look_ahead(self, workspace: Workspace) -> None:
+        if self._sandbox is not None:
+            self._sandbox.begin_look_ahead(workspace)
 
     def _is_contained(self) -> bool:
         return self._sandbox is not None and self._sandbox.state.holds

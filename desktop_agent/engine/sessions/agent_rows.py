@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import AgentsChanged
@@ -18,8 +19,28 @@ from desktop_agent.engine.tree.agents import Agents
 _FEW = 32
 _LATER_S = 0.25
 _SHARE = 20
+# What so many do is told ten times a second, for nobody reads faster than that; that one of them
+# needs the person, or is new, is told at once.
+_PACE_S = 0.1
+_NEEDS = frozenset({"waiting_approval", "waiting_answer", "paused"})
 _WAITS = frozenset({"waiting_approval", "waiting_answer"})
 _ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
+
+
+@dataclass(slots=True)
+class _Held:
+    """The agents of a session whose changes wait, until when, and what tells them then."""
+
+    agents: dict[AgentId, Agent] = field(default_factory=dict[AgentId, Agent])
+    until: float = 0.0
+    timer: asyncio.TimerHandle | None = None
+
+    def drop(self, until: float = 0.0) -> None:
+        """Let nothing wait any more: all is told, and the next changes wait until then."""
+        self.agents, self.until = {}, until
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
 
 
 class AgentRows:
@@ -32,17 +53,20 @@ class AgentRows:
         self,
         agents: Agents,
         read: Callable[[SessionId], tuple[AgentInfo, ...]],
-        changed: Callable[[SessionId], None],
+        changed: Callable[[SessionId, Agent | None], None],
     ) -> None:
         self._agents = agents
         self._read = read
         self._changed = changed
         self._told: dict[SessionId, dict[AgentId, AgentInfo]] = {}
         self._later: dict[SessionId, asyncio.TimerHandle] = {}
+        self._held: dict[SessionId, _Held] = {}
         self._last_took = 0.0
 
     def told(self, session_id: SessionId, agents: Iterable[AgentInfo]) -> None:
         """All agents of a session were told."""
+        if (held := self._held.get(session_id)) is not None:
+            held.drop()
         self._told[session_id] = {info.id: info for info in agents}
 
     def status(self, session_id: SessionId) -> SessionStatus | None:
@@ -58,6 +82,8 @@ class AgentRows:
     def forget(self, session_id: SessionId) -> None:
         """Drop a session."""
         self._told.pop(session_id, None)
+        if (held := self._held.pop(session_id, None)) is not None:
+            held.drop()
         if (timer := self._later.pop(session_id, None)) is not None:
             timer.cancel()
 
@@ -67,11 +93,14 @@ class AgentRows:
             self.forget(session_id)
 
     def take(self, session_id: SessionId, about: Agent | None) -> AgentsChanged | None:
-        """Return what differs from what was told, None if nothing does; it counts as told now."""
+        """Return what differs from what was told, None if nothing does; it counts as told now.
+
+        In a large team that may be told a moment later, with what changes until then.
+        """
         told = self._told.get(session_id, {})
         if about is not None and len(told) > _FEW:
             self._look_later(session_id)
-            rows = [self._agents.info(one) for one in self._line(about)]
+            rows = self._due(session_id, about)
         else:
             began = time.monotonic()
             now = self._read(session_id)
@@ -84,6 +113,29 @@ class AgentRows:
         fresh = tuple(row for row in rows if told.get(row.id) != row)
         told.update((row.id, row) for row in fresh)
         return AgentsChanged(session_id, fresh, is_whole=False) if fresh else None
+
+    def _due(self, session_id: SessionId, about: Agent) -> list[AgentInfo]:
+        """Return the rows of all changes that waited; none if it is too early for them."""
+        held = self._held.setdefault(session_id, _Held())
+        held.agents[about.id] = about
+        loop = asyncio.get_running_loop()
+        if loop.time() < held.until and not self._is_urgent(session_id, about):
+            if held.timer is None:
+                held.timer = loop.call_at(held.until, self._tell, session_id, held)
+            return []
+        lines = [one for agent in held.agents.values() for one in self._line(agent)]
+        held.drop(loop.time() + _PACE_S)
+        return [self._agents.info(one) for one in {one.id: one for one in lines}.values()]
+
+    def _is_urgent(self, session_id: SessionId, about: Agent) -> bool:
+        before, now = self._told[session_id].get(about.id), self._agents.info(about)
+        if before is None or before.question_id != now.question_id:
+            return True
+        return before.status != now.status and bool({before.status, now.status} & _NEEDS)
+
+    def _tell(self, session_id: SessionId, held: _Held) -> None:
+        held.until = 0.0
+        self._changed(session_id, next(iter(held.agents.values())))
 
     def _line(self, agent: Agent) -> list[Agent]:
         """Return those above an agent, and then itself."""
@@ -100,4 +152,4 @@ class AgentRows:
 
     def _look(self, session_id: SessionId) -> None:
         self._later.pop(session_id, None)
-        self._changed(session_id)
+        self._changed(session_id, None)

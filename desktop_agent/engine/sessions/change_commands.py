@@ -44,7 +44,6 @@ class ChangeCommands(ABC):
     _history: FileHistory | None
     _kept: KeptCalls
     _sessions: Sessions
-    _shown: UndoPlan | None = None
 
     @abstractmethod
     def _check_thread(self) -> None:
@@ -76,14 +75,15 @@ class ChangeCommands(ABC):
         if wanted is None:
             return UndoPlan(scope)
         plan = await keeper.plan(wanted, root)
-        self._shown = msgspec.structs.replace(plan, scope=scope)
-        return self._shown
+        return msgspec.structs.replace(plan, scope=scope)
 
-    async def undo(self, scope: UndoScope, choices: Mapping[str, Choice]) -> UndoReport:
+    async def undo(
+        self, scope: UndoScope, choices: Mapping[str, Choice], shown: UndoPlan | None = None
+    ) -> UndoReport:
         """Take a scope back; what changed since goes by `choices`, and is kept without one.
 
         The agents that had changed it are told once. Refused while a command runs there, and
-        when it would do something else than the plan of it that was shown last.
+        when it would do something else than the plan that was `shown`.
         """
         keeper, root = self._keeper(), self._root(scope.session_id)
         wanted = await self._with_known_message(keeper, scope, root)
@@ -93,10 +93,8 @@ class ChangeCommands(ABC):
         now = time.time()
         agent = session.info.main_agent
         meta = ChangeSet(new_change_set_id(), "undo", agent, began=now, ended=now)
-        shown, self._shown = self._shown, None
-        plan = shown if shown is not None and shown.scope == scope else None
         try:
-            report = await keeper.undo(wanted, choices, meta, plan, root)
+            report = await keeper.undo(wanted, choices, meta, shown, root)
         except UndoError:
             if keeper.is_unfinished:  # who did it has ended in the middle
                 self._kept.spawn(self._recovered(keeper))

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -46,9 +47,10 @@ class Skills:
         memory: SkillMemory,
         emit: Callable[[Event], None],
         *,
+        own_python: str = "",
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """`emit` hears of changes."""
+        """`emit` hears of changes. `own_python` is what a shell runs a script with, by the app."""
         self._places = places
         self._memory = memory
         self._pause_s = pause_s
@@ -60,7 +62,9 @@ class Skills:
         self._undecided: dict[str, tuple[TrustDecision, bool, str | None]] = {}
         self._for_this_run: dict[str, TrustRecord | None] = {}
         self._cost_s = 0.0
-        self._needs: dict[str, tuple[str, ...]] = {}
+        self._own_python = own_python
+        self._setup = requirements.Setup()
+        self._setup_lock = asyncio.Lock()
         self._asked: tuple[Findings, ...] = ()
         self._watched: dict[str, None] = {}
         self._late: set[str] = set()
@@ -194,6 +198,8 @@ class Skills:
         """Return a skill's text as agents get it, read again. Raises ToolError."""
         await self.ready(root)
         skill = self._usable(root, name)
+        if self._own_python:
+            await self._look_for_needs()
         text = await asyncio.to_thread(self._load, root, skill)
         await asyncio.to_thread(self._count_use, skill.name)
         self._evaluate(root)
@@ -236,7 +242,8 @@ class Skills:
         else:
             listed = _listed(skill.directory)
             text = skill_files.read_text(skill.directory, skill.location)[0]
-        return skill_text(skill, split(text)[1], listed)
+        python = self._own_python if skill.directory in self._setup.own_python else ""
+        return skill_text(skill, split(text)[1], listed, python)
 
     def _trusted_text(self, root: str, skill: Skill, listed: tuple[skill_files.Entry, ...]) -> str:
         """Return the text of a folder's skill, from the same reading as the digest."""
@@ -282,12 +289,14 @@ class Skills:
 
     async def _look_for_needs(self) -> None:
         """Check the requirements of changed skills in the background."""
-        asked = tuple(self._findings.values())
-        if asked == self._asked:
-            return
-        self._asked = asked
-        skills = [found.skill for findings in asked for found in findings.skills]
-        self._needs = await asyncio.to_thread(requirements.missing, skills)
+        async with self._setup_lock:
+            asked = tuple(self._findings.values())
+            if asked == self._asked:
+                return
+            self._asked = asked
+            skills = [found.skill for findings in asked for found in findings.skills]
+            look = partial(requirements.look, skills, has_own=bool(self._own_python))
+            self._setup = await asyncio.to_thread(look)
         self._evaluate_all()
 
     async def _scan(self, root: str) -> None:
@@ -314,7 +323,7 @@ class Skills:
 
     def _evaluate(self, root: str) -> None:
         found = catalogs.evaluate(
-            self._findings[root], self._memory, root, self._record(root), self._needs
+            self._findings[root], self._memory, root, self._record(root), self._setup.missing
         )
         if found != self._catalogs.get(root):
             self._catalogs[root] = found
@@ -342,8 +351,10 @@ class Skills:
             _log.error("skills were not scanned", exc_info=error)
 
 
-def skill_text(skill: Skill, body: str, listed: tuple[skill_files.Entry, ...]) -> str:
-    """Return what an agent reads of a skill."""
+def skill_text(
+    skill: Skill, body: str, listed: tuple[skill_files.Entry, ...], own_python: str = ""
+) -> str:
+    """Return what an agent reads of a skill; `own_python` runs its scripts, if `python3` can't."""
     body = visible(body)
     if len(body) > _LONGEST_BODY:
         body = f"{body[:_LONGEST_BODY]}\n\n[It goes on: read the rest of {skill.location}.]"
@@ -354,6 +365,8 @@ def skill_text(skill: Skill, body: str, listed: tuple[skill_files.Entry, ...]) -
         f"Paths in this text are relative to the skill's folder: {skill.directory}",
     ]
     own = Path(skill.location).name
+    if own_python and any(entry.path.endswith(".py") for entry in listed):
+        lines.append(f"Run its Python scripts with this in place of python3: {own_python}")
     others = [e.path for e in listed if e.path != own and not e.is_left_behind]
     if others:
         shown = [" ".join(visible(path).split()) for path in others[:_SHOWN_FILES]]

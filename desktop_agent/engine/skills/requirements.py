@@ -1,18 +1,20 @@
 """What skills say that they need, held against what this computer has. For a worker thread.
 
-Scripts of skills run with the computer's Python, not with the app's own: it is asked, unless
-it is a project's, which agents may have changed.
+Scripts of skills run with the computer's Python; with the app's own where there is none, or one
+without their packages. It is asked for them, unless it is a project's, which agents may have
+changed.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from desktop_agent.core.skills import Skill
@@ -56,39 +58,69 @@ def needs_of(skill: Skill) -> Needs:
     return Needs(tuple(packages), tuple(commands))
 
 
-def missing(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
-    """Return sentences for what is missing, by the skill's directory."""
-    wanted = {skill.directory: needs_of(skill) for skill in skills if skill.metadata}
-    wanted = {directory: needs for directory, needs in wanted.items() if needs != Needs()}
-    path = _safe_path()
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How skills stand on this computer, by their directories.
+
+    `missing` are sentences for what is lacking. The scripts of those in `own_python` are to be
+    run with the app's own Python: the computer has none, or one without their packages.
+    """
+
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    own_python: frozenset[str] = frozenset()
+
+
+def look(skills: Iterable[Skill], *, has_own: bool = False) -> Setup:
+    """Hold skills against this computer; `has_own`: the app's own Python can run scripts."""
+    wanted = {skill.directory: needs_of(skill) for skill in skills}
     modules = sorted({module for needs in wanted.values() for _, module in needs.packages})
-    pythons = (shutil.which(name, path=path) for name in _PYTHONS)
-    python = next(filter(None, pythons), "") if modules else ""
-    is_asked = python == find_program(PurePath(python).name)
-    lacking = _lacking(python, modules, path) if is_asked else set[str]()
+    if not has_own:
+        wanted = {directory: needs for directory, needs in wanted.items() if needs != Needs()}
+    path = _safe_path()
+    theirs = _lacking(modules, path) if modules or (wanted and has_own) else set[str]()
+    ours = {module for module in modules if not _is_shipped(module)} if has_own else None
+    missing: dict[str, tuple[str, ...]] = {}
+    own: set[str] = set()
+    for directory, needs in wanted.items():
+        lacking = theirs
+        if _is_better(ours, theirs, {module for _, module in needs.packages}):
+            own.add(directory)
+            lacking = ours
+        if words := (*_package_words(needs, lacking), *_command_words(needs, path)):
+            missing[directory] = words
+    return Setup(missing, frozenset(own))
+
+
+def _is_better(ours: set[str] | None, theirs: set[str] | None, modules: set[str]) -> bool:
+    """Whether the app's own Python is to be used, by what each lacks; None: there is none."""
+    if ours is None or theirs is None:
+        return ours is not None
+    return bool(modules & theirs) and not modules & ours
+
+
+def _is_shipped(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # loaded by other means than an import
+        return False
+
+
+def _package_words(needs: Needs, lacking: set[str] | None) -> list[str]:
     if lacking is None:
-        python, lacking = "", set[str]()
-    found = {
-        directory: (
-            *_package_text(needs, lacking, has_python=bool(python)),
-            *(
-                f"It needs the program {name}, which this computer does not have."
-                for name in needs.commands
-                if shutil.which(name, path=path) is None
-            ),
-        )
-        for directory, needs in wanted.items()
-    }
-    return {directory: words for directory, words in found.items() if words}
-
-
-def _package_text(needs: Needs, lacking: set[str], *, has_python: bool) -> Iterable[str]:
-    if needs.packages and not has_python:
-        return ("Its scripts need Python 3, which this computer does not have.",)
+        words = "Its scripts need Python 3, which this computer does not have."
+        return [words] if needs.packages else []
     return [
         f"Its scripts need the Python package {package}, which this computer does not have."
         for package, module in needs.packages
         if module in lacking
+    ]
+
+
+def _command_words(needs: Needs, path: str) -> list[str]:
+    return [
+        f"It needs the program {name}, which this computer does not have."
+        for name in needs.commands
+        if shutil.which(name, path=path) is None
     ]
 
 
@@ -102,10 +134,14 @@ def _safe_path() -> str:
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))  # noqa: PTH117
 
 
-def _lacking(python: str, modules: list[str], path: str) -> set[str] | None:
-    """Return the modules that Python does not find; None when it can't be asked."""
+def _lacking(modules: list[str], path: str) -> set[str] | None:
+    """Return the modules that the computer's Python does not find; None when there is none."""
+    pythons = (shutil.which(name, path=path) for name in _PYTHONS)
+    python = next(filter(None, pythons), "")
     if not python:
-        return None if modules else set()
+        return None
+    if python != find_program(PurePath(python).name):
+        return set()
     environment: Mapping[str, str] = {n: v for n, v in os.environ.items() if n.upper() in _KEPT}
     try:
         asked = subprocess.run(

@@ -11,6 +11,7 @@ from desktop_agent.core.agents import AgentInfo, AgentSpec, AgentStatus, EndStat
 from desktop_agent.core.events import AgentEnded, AgentSpawned, NoteQueued
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_subagent_id
+from desktop_agent.core.network.places import Place
 from desktop_agent.core.notes import Note, ReturnReason
 from desktop_agent.core.parts.origins import ToldChild
 from desktop_agent.core.settings import Settings
@@ -47,6 +48,7 @@ class SpawnRequest:
     read: Sequence[str] = ()
     write: Sequence[str] = ()
     task_id: int = 0
+    place: str = ""
 
 
 class Agents:
@@ -196,6 +198,8 @@ class Agents:
             pace="" if end is not None or status == "paused" else agent.pace.announced,
             stopped_by=end.by if end is not None else agent.life.stopped_by,
             unmeasured=() if end is not None else budgets.unmeasured(self, agent),
+            place=spec.place.name if spec is not None and spec.place is not None else "",
+            away_since=agent.away_since,
         )
 
     def result(self, agent: Agent) -> str:
@@ -219,6 +223,18 @@ class Agents:
         listed = self._settings().subagent_models
         return choose(request.model or role.model, parent.scope, parent.spec, listed)
 
+    def place_for(self, request: SpawnRequest) -> Place | None:
+        """Return the place that a request names, None for this computer. Raises ToolError."""
+        if not request.place:
+            return None
+        known = {place.name: place for place in self._settings().places}
+        if (place := known.get(request.place)) is None:
+            names = ", ".join(known) or "none"
+            raise ToolError(f"there is no place {request.place[:40]!r}; the person's are: {names}")
+        if request.read or request.write:
+            raise ToolError("elsewhere it has a copy of the whole folder: leave read and write out")
+        return place
+
     def spawn(self, parent: Agent, request: SpawnRequest) -> Agent:
         """Start a subagent and return it at once. Raises ToolError naming a cap or a right.
 
@@ -231,6 +247,7 @@ class Agents:
             raise ToolError(_LENT_OUT)
         role = role_named(request.role, parent.skills.catalog.roles)
         model = self.model_for(parent, request)
+        place = self.place_for(request)
         scope = parent.scope
         workspace, mode = narrowed(scope, request.read, request.write, role.mode)
         if not workspace.is_within(scope.workspace):
@@ -253,6 +270,7 @@ class Agents:
             task_id=self._link_task(parent, request),
             started_at=time.time(),
             has_own_model=bool(model.name),
+            place=place,
         )
         return self._begin(parent, spec)
 

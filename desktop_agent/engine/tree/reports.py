@@ -65,6 +65,8 @@ def report(
     if status != "completed" and effects(agent) != text:
         remarks.insert(0, effects(agent))
     remarks += [f"It did not read your note: {shortened(note, _NOTE_SHOWN)}" for note in unread]
+    if agent.left_behind:
+        remarks.insert(0, agent.left_behind)
     task_id = agent.spec.task_id if agent.spec is not None else 0
     told = Report(agent.id, agent.name, status, tuple(remarks), task_id, task_status)
     return report_note(told, text)

@@ -83,6 +83,7 @@ class AgentCard(QFrame):
         self._end.setText(agent.standing[:1].upper() + agent.standing[1:])
         self.input.show_agent(agent.key, agent.name, self._actions.reason(agent, "steer"))
         self._show_question()
+        self._show_away(agent)
         self._show_budget(agent)
         self._show_doubt(agent)
         self._show_buttons(agent)
@@ -106,10 +107,15 @@ class AgentCard(QFrame):
 
     def _meta(self, agent: AgentRow) -> str:
         cost, step = agent.info.usage.cost, agent.info.step
-        parts = [f"${cost:.2f}"] if cost else []
+        parts = [agent.where] if agent.where else []
+        parts += [f"${cost:.2f}"] if cost else []
         if step:
             parts.append(self.tr("step {step}").format(step=step))
         return " · ".join(parts)
+
+    def _show_away(self, agent: AgentRow) -> None:
+        self._away.setVisible(agent.is_away)
+        self._away.setText(agent.chip)
 
     def _show_notes(self, agent: AgentRow, notes: AgentNotes) -> None:
         """Show the notes, and tell of those that wait and are not in sight, as after a restart."""
@@ -208,7 +214,8 @@ class AgentCard(QFrame):
         self._step = TextLabel("", "subtle", self)
         self._end = TextLabel("", "caption", self, name="steerEnd")
         self._others = TextLabel("", "caption", self, name="steerOthers")
-        for label in (self._end, self._others):
+        self._away = TextLabel("", "warn", self, name="steerAway")
+        for label in (self._end, self._others, self._away):
             label.setWordWrap(True)
             label.hide()
         self.asked = ChoiceBlock(theme, "steerQuestion", "message-circle-question-mark", self)
@@ -225,7 +232,15 @@ class AgentCard(QFrame):
         # What was typed too late is not lost: it can be sent as a note of its own.
         self.notes.edit_missed.connect(self._take_missed)
         head = row(self._name, self._step, self._icon_row(), stretch=0)
-        blocks = (self._end, self.asked, self.held, self.doubt, self.notes, self._others)
+        blocks = (
+            self._end,
+            self._away,
+            self.asked,
+            self.held,
+            self.doubt,
+            self.notes,
+            self._others,
+        )
         parts = (head, *blocks, self.quote, self.input, self._button_row())
         gap = theme.space("s")
         self.setLayout(column(*parts, spacing=gap, edges=(12, gap, gap, gap)))

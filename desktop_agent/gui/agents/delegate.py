@@ -192,7 +192,8 @@ class AgentDelegate(QStyledItemDelegate):
         """Draw the chip at the trailing end; return the room it took."""
         if not look.row.chip:
             return 0
-        ground, ink = _CHIP_TONES.get(look.row.state, ("line", "muted"))
+        state = "held" if look.row.is_away else look.row.state
+        ground, ink = _CHIP_TONES.get(state, ("line", "muted"))
         if look.is_selected and ground == "line":
             ground = "raised"
         _, metrics = self._font("caption", "medium")

@@ -29,7 +29,7 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.state.pending_request import PendingRequest
-from desktop_agent.gui.transcript.cards.approval_text import is_host, request_text
+from desktop_agent.gui.transcript.cards.approval_text import is_host, once_text, request_text
 
 # The card in the transcript shows all of it.
 _EFFECT_LINES = 3
@@ -142,7 +142,7 @@ class RequestRow(QFrame):
             self._add_options(lines, self.ask.asked)
             self._add_field(lines)
             return
-        allow = PrimaryButton(theme, self.tr("Allow once"), parent=self)
+        allow = PrimaryButton(theme, once_text(self.ask.asked), parent=self)
         refuse = TextButton(theme, self.tr("Refuse"), parent=self)
         show = GhostButton(theme, self.tr("Show"), parent=self)
         show.setToolTip(self.tr("Goes to the card in the transcript (Enter)"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QDateTime
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget
 from desktop_agent.core.ids import AgentId
@@ -79,6 +79,16 @@ class AgentRow:
         return self.silence > 0
 
     @property
+    def is_away(self) -> bool:
+        """Whether nothing is heard from where it works."""
+        return self.info.away_since > 0 and not self.info.is_ended
+
+    @property
+    def where(self) -> str:
+        """Where it works, if not here."""
+        return _tr("on {place}").format(place=plain(self.info.place)) if self.info.place else ""
+
+    @property
     def has_budget(self) -> bool:
         return self.info.budget != _NO_LIMIT
 
@@ -90,6 +100,8 @@ class AgentRow:
     @property
     def chip(self) -> str:
         """The text at the trailing end; empty while it just works."""
+        if self.is_away:
+            return self._away[:1].upper() + self._away[1:]
         pace = self._pace
         return pace[:1].upper() + pace[1:] if pace else _state_texts()[self.state][1]
 
@@ -114,7 +126,18 @@ class AgentRow:
             # The chip says that it was, so this says by whom, and what it had run.
             by = self.standing.removeprefix(f"{_state_texts()['stopped'][0]} ")
             return f"{by} {self._ran}"
-        return self._silent or self._activity
+        doing = self._silent or self._activity
+        return " · ".join(part for part in (self.where, doing) if part)
+
+    @property
+    def _away(self) -> str:
+        """Since when nothing is heard of it; a stop waits for its place's word."""
+        if not self.is_away:
+            return ""
+        if self.state == "stopping":
+            return _tr("stop on its way")
+        at = QDateTime.fromSecsSinceEpoch(int(self.info.away_since)).toString("HH:mm")
+        return _tr("no word since {time}").format(time=at)
 
     @property
     def _ran(self) -> str:
@@ -134,7 +157,7 @@ class AgentRow:
 
     @property
     def spoken(self) -> str:
-        said = [self.name, self.standing, self._pace]
+        said = [self.name, self.where, self.standing, self._away, self._pace]
         said += [self._activity] if not self.info.is_ended else []
         return ", ".join(part for part in (*said, self.tokens, self._silent, self._percent) if part)
 
@@ -143,7 +166,7 @@ class AgentRow:
         """All that is known of it, a line each."""
         cost = self.info.usage.cost
         money = _tr("${cost}").format(cost=f"{cost:.2f}") if cost else ""
-        about = (self.name, self.standing, self._pace, self._activity)
+        about = (self.name, self.where, self.standing, self._away, self._pace, self._activity)
         rest = (self._silent, money, self._percent, self.info.model)
         return "\n".join(part for part in (*about, *rest) if part)
 
@@ -278,7 +301,8 @@ class AgentRowBuilder:
             and (known.row.info is info or known.row.info == info)
         ):
             return known
-        silence = int(now - info.active_at) if state == "running" and info.active_at else 0
+        is_heard = state == "running" and not info.away_since
+        silence = int(now - info.active_at) if is_heard and info.active_at else 0
         if silence < SILENT_S:
             silence = 0
         seconds = _seconds(info, now)

@@ -37,9 +37,9 @@ from desktop_agent.gui.agents.delegate import AgentDelegate, RowLook
 from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import Index
+from desktop_agent.gui.kit.lists.row_painter import ring
 from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import restyle
 
 _INDENT = 18
 # The rest is scrolled.
@@ -171,6 +171,10 @@ class AgentTreeView(KeyboardFocus, QTreeView):
         if self._tree.hasChildren(index):
             self._paint_chevron(painter, look, index)
         self.rows.draw(painter, look, self._dirty)
+        if look.is_focused and self.is_by_keys:
+            painter.save()
+            ring(painter, whole, self._theme.color("accent"))
+            painter.restore()
 
     def _plain_look(self, row: AgentRow, whole: QRect, index: Index) -> RowLook:
         inset = (self._tree.level_of(index) + 1) * self.indentation()
@@ -216,11 +220,9 @@ class AgentTreeView(KeyboardFocus, QTreeView):
         self.viewport().update()
 
     def set_by_keys(self, *, is_by_keys: bool) -> None:
-        """Ring the whole tree: its rows are drawn in parts."""
         if is_by_keys != self.is_by_keys:
             self.is_by_keys = is_by_keys
-            self.setProperty("by_keys", is_by_keys)
-            restyle(self)
+            self.viewport().update(self._across(self.visualRect(self.currentIndex())))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """A press on a button leaves the selection alone."""

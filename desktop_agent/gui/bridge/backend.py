@@ -9,6 +9,7 @@ from desktop_agent.core.commands import (
     EngineSide,
     KeyStore,
     ModelCatalog,
+    PlaceTests,
     SessionFiles,
     SettingsStore,
     SkillLibrary,
@@ -34,6 +35,8 @@ class Backend(Protocol):
     def files(self) -> SessionFiles: ...
     @property
     def updates(self) -> UpdateCheck: ...
+    @property
+    def places(self) -> PlaceTests: ...
     @property
     def settings(self) -> SettingsStore: ...
 

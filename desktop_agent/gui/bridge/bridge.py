@@ -15,6 +15,7 @@ from desktop_agent.core.commands import (
     EngineQueries,
     KeyStore,
     ModelCatalog,
+    PlaceTests,
     SessionFiles,
     SettingsStore,
     SkillLibrary,
@@ -62,6 +63,7 @@ class Bridge(QObject):
         self.catalog = cast(ModelCatalog, Asked(self._ask, lambda backend: backend.catalog))
         self.files = cast(SessionFiles, Asked(self._ask, lambda backend: backend.files))
         self.updates = cast(UpdateCheck, Asked(self._ask, lambda backend: backend.updates))
+        self.places = cast(PlaceTests, Asked(self._ask, lambda backend: backend.places))
 
     def start(self, compose: Compose) -> None:
         """Start the engine thread; commands posted from now on wait for the backend."""
@@ -120,6 +122,7 @@ class Bridge(QObject):
             answer.set_exception(error)
 
 
+# Any: the names and arguments are those of the protocols that these stand in for.
 Post = Callable[[Part, str, tuple[Any, ...], dict[str, Any]], None]
 Ask = Callable[[Part, str, tuple[Any, ...], dict[str, Any]], Awaitable[Any]]
 
@@ -162,13 +165,14 @@ class Questions(Protocol):
     catalog: ModelCatalog
     files: SessionFiles
     updates: UpdateCheck
+    places: PlaceTests
 
 
 class Queries(QObject):
     """Runs queries on the window's loop and keeps them alive until they are answered.
 
-    `engine`, `changes`, `skills`, `keys`, `catalog`, `files` and `updates` are what can be awaited.
-    `failed` gives a sentence for the user.
+    What can be awaited is `engine`, `changes`, `skills`, `keys`, `catalog`, `files`, `updates` and
+    `places`. `failed` gives a sentence for the user.
     """
 
     failed = Signal(str)
@@ -182,6 +186,7 @@ class Queries(QObject):
         self.catalog = bridge.catalog
         self.files = bridge.files
         self.updates = bridge.updates
+        self.places = bridge.places
         self._jobs: set[asyncio.Future[None]] = set()
 
     def ask(self, then: Callable[[T], object], query: Coroutine[Any, Any, T]) -> None:

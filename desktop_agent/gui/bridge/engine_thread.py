@@ -16,6 +16,7 @@ from desktop_agent.core.events import (
     Event,
     ListChanged,
     NoteQueued,
+    SessionOpened,
     SessionsChanged,
     SkillsChanged,
 )
@@ -225,6 +226,9 @@ def newest_snapshots(batch: list[Event]) -> tuple[Event, ...]:
     seen: dict[object, int] = {}
     kept: list[Event] = []
     for event in reversed(batch):
+        if isinstance(event, SessionOpened):
+            # It holds all agents: rows from before it are not joined with those that follow it.
+            seen.pop(event.info.id, None)
         key = _snapshot_of(event)
         if key is None or key not in seen:
             seen[key] = len(kept)

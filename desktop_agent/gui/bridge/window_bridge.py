@@ -52,6 +52,7 @@ class WindowBridge(QObject):
         self.settings, self.skills = bridge.settings, bridge.skills
         self.keys, self.catalog = bridge.keys, bridge.catalog
         self.files, self.updates = bridge.files, bridge.updates
+        self.places = bridge.places
 
     def _post(self, part: Part, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._is_refused(name, args):

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.changes import UndoScope
 from desktop_agent.core.messages import DiffDisplay, Display
+from desktop_agent.gui.changes.counts import LineCounts
 from desktop_agent.gui.changes.rows import ChangeRow
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
@@ -42,9 +43,11 @@ class ChangeDetail(QWidget):
         self._row: ChangeRow | None = None
         self._view: DiffView | None = None
         self._shown: Display | None = None
+        self._has_counts = True
         self.setObjectName("changeDetail")
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "strong", self)
         self._path.setObjectName("changePath")
+        self._counts = LineCounts(self)
         self._mark = TextLabel("", "warn", self, name="changeMark")
         self._compare = GhostButton(theme, self.tr("Compare"), "file-diff", self)
         self._compare.setObjectName("compareChanged")
@@ -63,7 +66,7 @@ class ChangeDetail(QWidget):
         self._words = TextLabel("", "muted", self, name="changeWords", wraps=True)
         edge, gap = theme.space("l"), theme.space("s")
         buttons = (self._compare, self._talk, self._open, self._undo)
-        head = row((self._path, 1), self._mark, *buttons, spacing=gap)
+        head = row((self._path, 1), self._mark, self._counts, *buttons, spacing=gap)
         head.setContentsMargins(edge, gap, edge, gap)
         self._said = QWidget(self)
         row(self._words, edges=(edge, gap, edge, edge), stretch=0, within=self._said)
@@ -77,6 +80,7 @@ class ChangeDetail(QWidget):
         if shown is None:
             return
         self._path.set_text(shown.title)
+        self.show_counts(is_shown=self._has_counts)
         self._mark.setText(shown.mark)
         self._mark.set_role("error" if shown.tone == "err" else "warn")
         self._mark.setVisible(bool(shown.mark))
@@ -90,6 +94,12 @@ class ChangeDetail(QWidget):
         if not is_same:
             self._drop_view()
             self._say("" if shown.path else shown.detail)
+
+    def show_counts(self, *, is_shown: bool) -> None:
+        """Say how many lines were changed, where there is room for it: the list says it too."""
+        self._has_counts = is_shown
+        row = self._row if is_shown else None
+        self._counts.show_counts(*((0, 0) if row is None else (row.added, row.removed)))
 
     @property
     def is_compared(self) -> bool:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QStackedWidget, QWidget
 
 from desktop_agent.core.changes import SessionChanges
 from desktop_agent.core.ids import SessionId
+from desktop_agent.gui.changes.counts import LineCounts
 from desktop_agent.gui.changes.detail import ChangeDetail
 from desktop_agent.gui.changes.list import ChangeList
 from desktop_agent.gui.changes.rows import GROUPINGS, ChangeRow, Grouping, Named, RowMaker
@@ -86,9 +87,10 @@ class ChangesPage(QWidget):
         added = sum(max(0, one.file.added) for one in changes.files)
         removed = sum(max(0, one.file.removed) for one in changes.files)
         since = clock_text(next((one.began for one in changes.sets if one.began), 0.0))
-        said = [files_text(count), f"+{added:,} −{removed:,}"]
-        said += [self.tr("since {time}").format(time=since)] if since else []
-        self._summary.setText(" · ".join(said) if count else "")
+        self._summary.setText(files_text(count) if count else "")
+        self._counts.show_counts(added, removed)
+        since = self.tr("since {time}").format(time=since) if since and count else ""
+        self._since.setText(since)
         self._stopped.setText(with_marks(changes.stopped))
         self._stopped.setVisible(bool(changes.stopped))
         for button in (self._patch, self._undo):
@@ -109,7 +111,13 @@ class ChangesPage(QWidget):
         theme = self._theme
         head = QWidget(self)
         title = TextLabel(self.tr("Changes"), "h1", head)
-        self._summary = TextLabel("", "muted", head, name="changesSummary", wraps=True)
+        said = QWidget(head)
+        self._summary = TextLabel("", "muted", said, name="changesSummary")
+        self._counts = LineCounts(said)
+        self._since = TextLabel("", "muted", said)
+        summary = FlowLayout(said, theme.space("s"))
+        for label in (self._summary, self._counts, self._since):
+            summary.addWidget(label)
         holder = QWidget(head)
         flow = FlowLayout(holder, theme.space("xs"))
         self._folder = GhostButton(theme, self.tr("Open folder"), "folder-open", holder)
@@ -125,7 +133,8 @@ class ChangesPage(QWidget):
         top = Qt.AlignmentFlag.AlignTop
         self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._head.setSpacing(gap)
-        self._head.addLayout(row(title, (self._summary, 1), spacing=gap), 1)
+        middle = Qt.AlignmentFlag.AlignVCenter
+        self._head.addLayout(row(title, (said, middle), None, spacing=gap), 1)
         self._head.addWidget(holder)
         line = row((self._head, 1), (self._close, top), spacing=gap, within=head)
         line.setContentsMargins(edge, theme.space("l"), theme.space("l"), theme.space("m"))
@@ -142,8 +151,8 @@ class ChangesPage(QWidget):
         tabs = [(one, titles[one]) for one in GROUPINGS]
         self._tabs = TabRow(theme, self.tr("How changes are listed"), "changesBy", tabs, pane)
         promise = self.tr(
-            "Files up to 16 MB that git doesn’t ignore come back exactly. Ignored folders, "
-            "larger files, commits and what programs did elsewhere don’t."
+            "Files up to 16 MB that git doesn’t ignore come back exactly (128 MB on Btrfs and "
+            "XFS). Ignored folders, larger files, commits and what programs did elsewhere don’t."
         )
         about = TextLabel(promise, "caption", pane, wraps=True)
         edge, gap = theme.space("l"), theme.space("s")
@@ -215,6 +224,7 @@ class ChangesPage(QWidget):
             self._body.setDirection(direction)
             self._head.setDirection(direction)
             self._line.setVisible(not is_narrow)
+            self.detail.show_counts(is_shown=not is_narrow)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -230,7 +230,9 @@ def _file_row(file: ChangedFile, whole: UndoScope, detail: str, is_since: bool) 
     scope = changed(whole, path=file.path, was=file.was)
     title = renamed_text(file.was, file.path) if file.was else path_text(file.path)
     mark, tone = "", "muted"
-    if not file.is_held:
+    if not file.is_held and file.kind == "created":
+        mark = translate("Changes", "stays after an undo")
+    elif not file.is_held:
         mark, tone = translate("Changes", "can’t come back"), "err"
     elif is_since:
         mark, tone = translate("Changes", "changed by you since"), "warn"

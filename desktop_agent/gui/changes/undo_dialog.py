@@ -114,10 +114,10 @@ class UndoDialog(QDialog):
             words = self.tr("Changed since, your choice")
             self._add_head(words, "circle-question-mark", "warn", len(conflicts))
             for file in conflicts[:_MOST_ASKED]:
-                self._ask((file,), path_text(file.path), _since_text(file))
+                self._ask((file,), path_text(file.path), _since_text(file), icon_of(file.kind))
             if rest := conflicts[_MOST_ASKED:]:
                 words = self.tr("{n} more file(s)").format(n=f"{len(rest):,}")
-                self._ask(tuple(rest), with_plural(words, len(rest)), "")
+                self._ask(tuple(rest), with_plural(words, len(rest)), "", "ellipsis")
         lost = self.tr("Can’t come back")
         self._add_list("lost", lost, "circle-slash", "err")
         if self._unheld and "lost" not in self._files:
@@ -167,7 +167,7 @@ class UndoDialog(QDialog):
         tip = f"{path}\n{words}"
         return PickRow(file.path, path, icon=icon, tag=words[:_MOST_SAID], tip=tip)
 
-    def _ask(self, files: tuple[PlannedFile, ...], path: str, since: str) -> None:
+    def _ask(self, files: tuple[PlannedFile, ...], path: str, since: str, icon: str) -> None:
         titles = {
             "keep": self.tr("Keep mine"),
             "restore": self.tr("Restore"),
@@ -184,7 +184,9 @@ class UndoDialog(QDialog):
         words = column(name, spacing=1)
         if since:
             words.addWidget(TextLabel(since, "warn", wraps=True))
-        self._groups.addLayout(row(24, (words, 1), asked))
+        top = Qt.AlignmentFlag.AlignTop
+        mark = IconLabel(self._theme, icon, "muted")
+        self._groups.addLayout(row(12, (mark, top), (words, 1), asked))
 
     def _add_foot(self, layout: QVBoxLayout) -> None:
         theme = self._theme

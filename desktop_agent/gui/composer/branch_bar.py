@@ -26,10 +26,12 @@ _ICON = 16
 
 class BranchBar(QFrame):
     """Signals:
+    shown(BranchDraft): another one than before is shown
     cancelled: the message is an ordinary one after all
     files_requested(BranchDraft): files are to be put back as they were then
     """
 
+    shown = Signal(object)
     cancelled = Signal()
     files_requested = Signal(object)
 
@@ -56,10 +58,11 @@ class BranchBar(QFrame):
 
     def show_draft(self, draft: BranchDraft | None) -> None:
         """Say what a message begins a branch of; None hides the bar."""
-        if draft is not None and draft != self._draft:
-            self._show_words(draft)
-        self._draft = draft
+        was, self._draft = self._draft, draft
         self.setVisible(draft is not None)
+        if draft is not None and draft != was:
+            self._show_words(draft)
+            self.shown.emit(draft)
 
     def show_files(self, before: MessageId, words: str, *, can_restore: bool) -> None:
         """Say what becomes of the files, unless another message is meant by now."""

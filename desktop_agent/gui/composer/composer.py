@@ -44,6 +44,7 @@ class Composer(QWidget):
     begun = Signal()  # the user writes, for the first time
     submitted = Signal(object)  # a note
     branch_submitted = Signal(object, object)  # a note, the BranchDraft it is written for
+    branch_shown = Signal(object)  # a BranchDraft: what becomes of its files is to be said
     files_requested = Signal(object)  # a BranchDraft, to put files back as they were then
     command_given = Signal(str, str)  # one of COMMANDS, and what stands behind it
     stop_requested = Signal()
@@ -85,10 +86,8 @@ class Composer(QWidget):
         self._ended = EndedBar(theme, self)
         self.read_only = ReadOnlyBar(theme, self)
         self._branch = BranchBar(theme, self)
-        # By agent: what the next message begins a branch in place of.
-        self._branching: dict[AgentId, BranchDraft] = {}
         # Until the engine has it: a refused one waits again.
-        self._begun: dict[NoteId, tuple[AgentId, BranchDraft]] = {}
+        self._begun: dict[NoteId, tuple[Draft, BranchDraft]] = {}
         self._lay_out()
         self._connect()
         self._draft = self._drafts.first
@@ -120,9 +119,11 @@ class Composer(QWidget):
         self._state, self._notes = state, state.notes(state.shown)
         self._strip.show_notes(AgentNotes() if self._is_read_only else self._notes)
         self._branch.show_draft(None if self._is_read_only else self.branch_draft)
-        if was_read_only and not self._is_read_only:
+        if self._is_read_only:
+            self.stay_unsent()
+        elif was_read_only and self._info is not None:
             # What was written since in the window that had it.
-            self.box.edit.load_text(self._drafts.kept())
+            self.box.open_draft(self._draft, self._info.workspace.root)
         self._bar.show_sandbox(state.sandbox, is_machine=state.is_machine_sandbox)
         self._show_buttons()
 
@@ -170,15 +171,11 @@ class Composer(QWidget):
 
     def begin_branch(self, draft: BranchDraft | None) -> None:
         """Have the next message begin a branch, or with None not any more; the text stays."""
-        agent_id = self._notes.agent_id
-        if draft is None:
-            self._branching.pop(agent_id, None)
-        else:
-            self._branching[agent_id] = draft
-            if draft.is_edit:
-                self.box.edit.replace_text(draft.said)
-                for name in draft.skills:
-                    self.box.add_skill(name)
+        self._draft.branch = draft
+        if draft is not None and draft.is_edit:
+            self.box.edit.replace_text(draft.said)
+            for name in draft.skills:
+                self.box.add_skill(name)
         self._branch.show_draft(draft)
         self.focus_text()
 
@@ -195,6 +192,10 @@ class Composer(QWidget):
         if self.box.isVisible():
             self.box.edit.insertPlainText(text)
 
+    def stay_unsent(self) -> None:
+        """Keep what waits for files to be read as a draft."""
+        self._when_read = None
+
     def request_stop(self) -> None:
         """Stop the turn; says *Stopping…* at once."""
         if self._notes.is_running and not self._is_stopping():
@@ -205,7 +206,7 @@ class Composer(QWidget):
     @property
     def branch_draft(self) -> BranchDraft | None:
         """What the next message begins a branch in place of."""
-        return self._branching.get(self._notes.agent_id)
+        return self._draft.branch
 
     @property
     def model_button(self) -> QWidget:
@@ -255,6 +256,7 @@ class Composer(QWidget):
         strip.edit_missed.connect(self.set_draft)
         self._ended.button.clicked.connect(self._leave)
         self._branch.cancelled.connect(lambda: self.begin_branch(None))
+        self._branch.shown.connect(self.branch_shown)
         self._branch.files_requested.connect(self.files_requested)
 
     def _edit(self, row: NoteRow, text: str) -> None:
@@ -272,7 +274,6 @@ class Composer(QWidget):
         info = self._info = page.info
         self._when_read = None
         self._stopped_turn = -1
-        self._branch.show_draft(self._branching.get(page.agent_id))
         self._dollars, self._tokens = info.usage.cost, info.context_tokens
         self._draft = self._drafts.open(info.id, page.agent_id, self.box.text)
         for event in page.events:
@@ -312,10 +313,12 @@ class Composer(QWidget):
         """Return a note that never reached the disk to the box that it was sent from."""
         sent = self._unconfirmed.pop(NoteId(refused.about), None)
         if sent is not None:
-            self.box.give_back(*sent)
+            draft, note, attached = sent
+            draft.take_back(note, attached)
         begun = self._begun.pop(NoteId(refused.about), None)
         if begun is not None:
-            self._branching.setdefault(*begun)
+            draft, branch = begun
+            draft.branch = draft.branch or branch
             self._branch.show_draft(self.branch_draft)
 
     # -- sending --------------------------------------------------------------------------
@@ -340,7 +343,9 @@ class Composer(QWidget):
         return note
 
     def _on_input_changed(self) -> None:
-        self._drafts.keep(self.box.text)
+        # What only reads shows what is typed in another window.
+        if not self._is_read_only:
+            self._drafts.keep(self.box.text)
         waiting = self._when_read
         if waiting is not None and not self.box.is_reading:
             self._when_read = None
@@ -367,11 +372,11 @@ class Composer(QWidget):
         steers = is_other != self._settings.steer_on_enter
         delivery: Delivery = "step" if self._notes.is_running and steers else "turn"
         note = self._note(delivery)
-        draft = self._branching.get(self._notes.agent_id)
-        if note is not None and draft is not None:
-            self._begun[note.id] = (self._notes.agent_id, draft)
+        branch = self.branch_draft
+        if note is not None and branch is not None:
+            self._begun[note.id] = (self._draft, branch)
             self.begin_branch(None)
-            self.branch_submitted.emit(note, draft)
+            self.branch_submitted.emit(note, branch)
         elif note is not None:
             self.submitted.emit(note)
 

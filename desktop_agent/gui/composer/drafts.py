@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QObject
 
@@ -11,17 +13,22 @@ from desktop_agent.core.ids import AgentId, NoteId, SessionId
 from desktop_agent.core.notes import Note
 from desktop_agent.gui.composer.attachments import Attachment, AttachmentList
 from desktop_agent.gui.kit.text_cache import TextCache
+from desktop_agent.gui.state.branch_draft import BranchDraft
 
 _MAX_SENT = 50
 
 
 class Draft:
-    """Text, attachments, skills by name, and the texts sent before, for Up and Down."""
+    """Text, attachments, skills by name, and the texts sent before, for Up and Down.
+
+    The message begins a branch in place of `branch`, if that is set.
+    """
 
     def __init__(self, text: str = "") -> None:
         self.text = text
         self.attachments = AttachmentList()
         self.skills: list[str] = []
+        self.branch: BranchDraft | None = None
         self._sent: dict[NoteId, str] = {}
         self._place = 0
 
@@ -41,6 +48,8 @@ class Draft:
         self.skills += [name for name in note.skills if name not in self.skills]
         for one in attached:
             self.attachments.add(one)
+        # Whoever shows the draft has its text and skills to show anew as well.
+        self.attachments.changed.emit()
 
     def recall(self, step: int) -> str | None:
         """Return the text one older (-1) or newer (1); empty past the newest, None past the end."""
@@ -56,17 +65,20 @@ class Draft:
         self._place = 0
 
 
+class _SharedDrafts(dict[str, Draft]):
+    """By session and agent, for all windows: another one may go on with what was begun in one."""
+
+
 class Drafts:
     """One draft for each agent that was written to, and one for before there is a session."""
 
     def __init__(self, owner: QObject) -> None:
-        self._kept = TextCache.of(paths.data_dir() / "drafts.json", owner)
+        path = paths.data_dir() / "drafts.json"
+        self._kept = TextCache.of(path, owner)
+        self._shared = _shared.setdefault(path, _SharedDrafts())
         self._key = ""
         # What is typed before there is a session.
-        self.first = Draft()
-        self._drafts: dict[str, Draft] = {}
-        # What was kept of each when it was left: another window may have gone on with it since.
-        self._left: dict[str, str] = {}
+        self.first = self._open = Draft()
         self._carried = ""
 
     def open(self, session_id: SessionId, agent_id: AgentId, typed: str = "") -> Draft:
@@ -75,13 +87,10 @@ class Drafts:
         The first one takes `typed` along, which was written while there was no session yet.
         """
         is_first = not self._key
-        self._left[self._key] = self.kept()
         self._key = f"{session_id}/{agent_id}"
-        draft = self._drafts.get(self._key)
-        if draft is None:
-            draft = self._drafts[self._key] = Draft(self.kept())
-        elif self._left.get(self._key) != self.kept():
-            draft.text = self.kept()
+        if self._key not in self._shared:
+            self._shared[self._key] = Draft(self._kept.text(self._key))
+        draft = self._open = self._shared[self._key]
         if is_first and typed:
             draft.text = f"{draft.text}\n{typed}" if draft.text else typed
         carried, self._carried = self._carried, ""
@@ -99,14 +108,14 @@ class Drafts:
             return key.partition("/")[0] not in sessions
 
         self._kept.forget(is_gone)
-        for key in [key for key in self._drafts if key != self._key and is_gone(key)]:
-            del self._drafts[key]
-            self._left.pop(key, None)
-
-    def kept(self) -> str:
-        """Return the text of the draft that is open, as the last window left it."""
-        return self._kept.text(self._key)
+        for key in [key for key in self._shared if key != self._key and is_gone(key)]:
+            del self._shared[key]
 
     def keep(self, text: str) -> None:
+        """Have this be the text of the draft that is open."""
+        self._open.text = text
         if self._key:
             self._kept.keep(self._key, text)
+
+
+_shared: weakref.WeakValueDictionary[Path, _SharedDrafts] = weakref.WeakValueDictionary()

@@ -11,7 +11,6 @@ from PySide6.QtGui import QImage, QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from desktop_agent.core.messages import ImagePart, TextPart
-from desktop_agent.core.notes import Note
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.composer.attachments import Attachment, image_attachment, text_attachment
 from desktop_agent.gui.composer.chips import attachment_row, skill_row
@@ -67,7 +66,7 @@ class ComposerInput(QWidget):
         self.setFocusProxy(self.edit)
         self._connect()
         self._draft = Draft()
-        self._draft.attachments.changed.connect(self._show_attachments)
+        self._draft.attachments.changed.connect(self._show_draft)
 
     def _connect(self) -> None:
         edit = self.edit
@@ -114,29 +113,17 @@ class ComposerInput(QWidget):
         return bool(self.text.strip() or attached or self.skills)
 
     def open_draft(self, draft: Draft, root: str) -> None:
-        """Put the present draft away and show this one."""
-        self._draft.text = self.text
+        """Show this draft in place of the present one."""
         is_other = draft is not self._draft
-        self._draft.attachments.changed.disconnect(self._show_attachments)
+        self._draft.attachments.changed.disconnect(self._show_draft)
         self._draft, self._root = draft, root
-        draft.attachments.changed.connect(self._show_attachments)
-        if is_other or self.text != draft.text:
+        draft.attachments.changed.connect(self._show_draft)
+        if is_other:
             self.edit.load_text(draft.text)
         self._hide_lists()
         if self._form is not None and is_other:
             self._form.close_form()
-        self._show_skills()
-        self._show_attachments()
-
-    def give_back(self, draft: Draft, note: Note, attached: Sequence[Attachment]) -> None:
-        """Put what was not sent into its draft again, before what was written since."""
-        is_shown = draft is self._draft
-        if is_shown:
-            draft.text = self.text
-        draft.take_back(note, attached)
-        if is_shown:
-            self.edit.replace_text(draft.text)
-            self._show_skills()
+        self._show_draft()
 
     def clear(self) -> None:
         """Empty the box after its content was sent."""
@@ -170,7 +157,11 @@ class ComposerInput(QWidget):
     def _remove_attachment(self, number: int) -> None:
         self._draft.attachments.remove(number)
 
-    def _show_attachments(self) -> None:
+    def _show_draft(self) -> None:
+        """Show the draft as it is now: another window may have changed it."""
+        if self.text != self._draft.text:
+            self.edit.replace_text(self._draft.text)
+        self._show_skills()
         self._chips.show_entries(self._draft.attachments.entries)
         self._show_image_warning()
         self.changed.emit()

@@ -26,18 +26,15 @@ class BranchController(Controller):
         self._changes = changes
         composer = self._frame.composer
         composer.branch_submitted.connect(self._submit)
+        composer.branch_shown.connect(self._ask_files)
         composer.files_requested.connect(self._restore_files)
         self._pages.page_made.connect(self._on_page_made)
         self._session.followed.connect(self._on_followed)
 
     def _on_page_made(self, view: TranscriptView, agent_id: str) -> None:
-        view.branch_requested.connect(self._begin)
+        view.branch_requested.connect(self._frame.composer.begin_branch)
         view.again_requested.connect(partial(self._again, AgentId(agent_id)))
         view.branch_chosen.connect(self._switch)
-
-    def _begin(self, draft: BranchDraft) -> None:
-        self._frame.composer.begin_branch(draft)
-        self._ask_files(draft.before)
 
     def _again(self, agent_id: AgentId, message_id: str) -> None:
         self._engine.begin_branch(agent_id, MessageId(message_id))
@@ -51,11 +48,11 @@ class BranchController(Controller):
 
     # -- files -------------------------------------------------------------------------------
 
-    def _ask_files(self, before: MessageId) -> None:
+    def _ask_files(self, draft: BranchDraft) -> None:
         session_id = self._session.current
         if session_id is not None:
-            scope = UndoScope(session_id, to_message=before)
-            self._queries.run(self._look(scope, before), "looking at files")
+            scope = UndoScope(session_id, to_message=draft.before)
+            self._queries.run(self._look(scope, draft.before), "looking at files")
 
     async def _look(self, scope: UndoScope, before: MessageId) -> None:
         try:
@@ -90,4 +87,4 @@ class BranchController(Controller):
         """Say anew what becomes of the files when some have been changed, or put back."""
         draft = self._frame.composer.branch_draft
         if draft is not None and any(isinstance(event, FilesChanged) for event in events):
-            self._ask_files(draft.before)
+            self._ask_files(draft)

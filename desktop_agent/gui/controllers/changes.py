@@ -357,7 +357,7 @@ class ChangesController(Controller):
         elif not can_do(plan):
             self._say(self.tr("There is nothing to undo: the files are as they were before."))
         elif is_seen and not needs_asking(plan):
-            await self._undo(scope, {}, is_redo=is_redo)
+            await self._undo(plan, {}, is_redo=is_redo)
         else:
             dialog = UndoDialog(
                 self._theme,
@@ -367,7 +367,7 @@ class ChangesController(Controller):
                 is_redo=is_redo,
                 unheld=self._unheld(plan),
             )
-            dialog.decided.connect(partial(self._decide, scope, is_redo))
+            dialog.decided.connect(partial(self._decide, plan, is_redo))
             dialog.open()
 
     def _unheld(self, plan: UndoPlan) -> tuple[str, ...]:
@@ -395,24 +395,36 @@ class ChangesController(Controller):
             return self.tr("Undo these changes?")
         return self.tr("Undo all changes?")
 
-    def _decide(self, scope: UndoScope, is_redo: bool, choices: Mapping[str, Choice]) -> None:
-        self._queries.run(self._undo(scope, choices, is_redo=is_redo), "an undo")
+    def _decide(self, plan: UndoPlan, is_redo: bool, choices: Mapping[str, Choice]) -> None:
+        self._queries.run(self._undo(plan, choices, is_redo=is_redo), "an undo")
 
-    async def _undo(
-        self, scope: UndoScope, choices: Mapping[str, Choice], *, is_redo: bool
-    ) -> None:
+    async def _undo(self, plan: UndoPlan, choices: Mapping[str, Choice], *, is_redo: bool) -> None:
+        scope = plan.scope
         try:
-            report = await self._queries.changes.undo(scope, choices)
+            report = await self._queries.changes.undo(scope, choices, plan)
         except UndoError as error:
             self._say(str(error), "error")
             self.look()
             return
-        action = ""
+        page, action = self._main_page(), ""
         if report.set_id and scope.session_id == self._known.session_id:
             self._last = UndoScope(scope.session_id, set_id=report.set_id)
             action = _UNDO if is_redo else _REDO
-        self._say(self._told(report, is_redo), action=action)
+        tone = "error" if report.problem else "info"
+        if page is None or not report.set_id:
+            self._say(self._told(report, is_redo), tone, action)
+        else:
+            # The line that the undo leaves in the conversation says it, with *Redo*.
+            self._say("" if _is_plain(report) else self._told(report, is_redo), tone)
+            if not (scope.message_id or scope.call_id or scope.set_id):
+                page.show_end()
         self.look()
+
+    def _main_page(self) -> TranscriptView | None:
+        """Return the main agent's transcript, if it is on screen."""
+        info, page = self._session.info, self._pages.page(self._session.agent)
+        is_main = info is not None and info.main_agent == self._session.agent
+        return page if is_main and page is not None and page.isVisible() else None
 
     def _told(self, report: UndoReport, is_redo: bool) -> str:
         restored = self.tr("{n} file(s) put back") if is_redo else self.tr("{n} file(s) restored")
@@ -423,7 +435,8 @@ class ChangesController(Controller):
             (self.tr("{n} can’t come back"), len(report.lost)),
         ]
         said = [with_plural(words.format(n=f"{n:,}"), n) for words, n in parts if n]
-        return ", ".join(said) + "." if said else self.tr("Nothing was changed.")
+        told = ", ".join(said) + "." if said else self.tr("Nothing was changed.")
+        return f"{report.problem} {told}" if report.problem else told
 
     def _act(self, action: str) -> None:
         if action == _STOP_LOOK and self._session.current is not None:
@@ -441,3 +454,8 @@ class ChangesController(Controller):
         self._frame.notices.put(_NOTICE, Notice(with_marks(text), tone, action, title))
         if tone == "info":
             self._news.start()
+
+
+def _is_plain(report: UndoReport) -> bool:
+    """Whether each file is what it was before, and nothing else is to be said."""
+    return bool(report.restored) and not (report.merged or report.kept or report.lost)

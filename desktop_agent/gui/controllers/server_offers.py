@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from desktop_agent.core.events import Event, McpChanged
 from desktop_agent.core.mcp import McpError
 from desktop_agent.gui.composer.attachments import Attachment, AttachmentList, resource_attachment
@@ -75,10 +77,12 @@ class ServerOffersController(Controller):
         self, attachments: AttachmentList, number: int, source: ServerSource
     ) -> None:
         uri = source.resource.uri
+        # When the window is closed meanwhile another may send it, and reads it then.
+        found = Attachment(source.title, detail=uri, source=source)
         try:
             answer = await self._queries.engine.mcp_resource(source.root, source.server, uri)
+            found = resource_attachment(source, answer)
         except McpError as error:
-            failed = Attachment(source.title, reason=str(error), detail=uri, source=source)
-            attachments.settle(number, failed)
-            return
-        attachments.settle(number, resource_attachment(source, answer))
+            found = replace(found, reason=str(error))
+        finally:
+            attachments.settle(number, found)

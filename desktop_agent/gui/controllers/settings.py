@@ -15,6 +15,7 @@ from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.events import Event
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import ModelCheckup, ModelInfo
+from desktop_agent.core.network.places import Place, PlaceCheck
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
@@ -95,6 +96,7 @@ class SettingsController(Controller):
         dialog.sandbox.check_requested.connect(self._engine.check_sandbox)
         dialog.sandbox.fix_requested.connect(self._fix_sandbox)
         dialog.sandbox.set_sandbox(self._known.sandbox)
+        dialog.places.check_requested.connect(self._check_place)
         dialog.undo.emptied.connect(self._empty_undo)
         dialog.finished.connect(self._on_finished)
         return dialog
@@ -156,6 +158,13 @@ class SettingsController(Controller):
                 form.set_result(fault)
 
         self._queries.ask(show, self._queries.catalog.check(provider, api_base, key))
+
+    def _check_place(self, place: Place) -> None:
+        def show(found: PlaceCheck) -> None:
+            if self._dialog is not None:
+                self._dialog.places.set_result(place, found)
+
+        self._queries.ask(show, self._queries.places.check(place))
 
     def _check_updates(self) -> None:
         self._queries.ask(self._show_update, self._queries.updates.check())

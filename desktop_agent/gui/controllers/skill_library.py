@@ -53,7 +53,7 @@ class SkillLibraryController(QObject):
         self._sheet: AddSkillSheet | None = None
         self._sheet_root = ""
         # The fetch that is waited for, and what the last one gave: older answers are for nobody.
-        self._asked = 0
+        self._asked, self._address = 0, ""
         self._job: asyncio.Future[None] | None = None
         self._fetched: Fetched | None = None
         self._removed = "", ""
@@ -79,6 +79,7 @@ class SkillLibraryController(QObject):
         self._sheet = sheet = AddSkillSheet(self._theme, self._window.window(), folder_name=name)
         sheet.fetch_requested.connect(self._fetch)
         sheet.cancelled.connect(self._give_up)
+        sheet.progress_wanted.connect(self._ask_progress)
         sheet.checklist.preview.wanted.connect(self._preview)
         sheet.target_chosen.connect(self._look_for_clashes)
         sheet.install_requested.connect(self._install)
@@ -91,7 +92,7 @@ class SkillLibraryController(QObject):
 
     def _fetch(self, address: str) -> None:
         self._give_up()
-        number = self._asked
+        self._address, number = address, self._asked
 
         def waiting() -> AddSkillSheet | None:
             return self._sheet if number == self._asked else None
@@ -115,6 +116,15 @@ class SkillLibraryController(QObject):
                 sheet.show_error(text)
 
         self._job = self._run(work(), "fetching skills", fail)
+
+    def _ask_progress(self) -> None:
+        sheet, number = self._sheet, self._asked
+
+        def show(size: int) -> None:
+            if sheet is not None and sheet is self._sheet and number == self._asked:
+                sheet.show_progress(size)
+
+        self._queries.ask(show, self._queries.skills.fetch_progress(self._address))
 
     def _showing(self, fetched: Fetched) -> AddSkillSheet | None:
         """Return the dialog, if it shows what was fetched."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QKeyCombination, Qt
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QGridLayout, QVBoxLayout, QWidget
 
+from desktop_agent.gui.kit.lists.keyboard_focus import RingedArea
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import Chip, ElidedLabel, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import Chip, ElidedLabel, TextButton, TextLabel, named, row
 
 _SHOWN = 15
 _WIDE = 44  # in widths of the text size
@@ -41,7 +42,7 @@ class ShortcutsDialog(QDialog):
         area = _WholeRows(high)
         area.setWidgetResizable(True)
         area.setWidget(content)
-        area.setAccessibleName(self.tr("Keyboard shortcuts"))
+        named(area, "shortcutList", self.tr("Keyboard shortcuts"))
         close = TextButton(theme, self.tr("Close"), name="closeShortcuts", clicked=self.accept)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(theme.space("xl"),) * 4)
@@ -54,7 +55,7 @@ class ShortcutsDialog(QDialog):
         self.resize(min(wide, room.width()), min(high * (_SHOWN + 4), room.height() - high))
 
 
-class _WholeRows(QScrollArea):
+class _WholeRows(RingedArea):
     """Scrolls by rows and ends with one: half a row at the bottom reads like a mistake."""
 
     def __init__(self, high: int) -> None:

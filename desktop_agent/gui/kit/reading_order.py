@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QAbstractSpinBox,
     QApplication,
     QComboBox,
+    QScrollArea,
+    QScrollBar,
+    QTextEdit,
     QWidget,
 )
 
 _Placed = tuple[QRect, list[QWidget]]
+# So much is seen of what is around a control.
+_MARGIN = 50
 
 
 def focus_next(window: QWidget, *, is_forward: bool) -> bool:
@@ -32,8 +37,31 @@ def focus_next(window: QWidget, *, is_forward: bool) -> bool:
     start = -1 if is_forward else 0
     place = stops.index(now) if now is not None and now in stops else start
     reason = Qt.FocusReason.TabFocusReason if is_forward else Qt.FocusReason.BacktabFocusReason
-    stops[(place + step) % len(stops)].setFocus(reason)
+    target = stops[(place + step) % len(stops)]
+    target.setFocus(reason)
+    bring_into_sight(target)
     return True
+
+
+def bring_into_sight(target: QWidget) -> None:
+    """Scroll the areas that a control is in until all of it can be seen.
+
+    `ensureWidgetVisible` would be content with a box of numbers whose caret is seen.
+    """
+    part = target.parentWidget()
+    while part is not None and not part.isWindow():
+        if isinstance(part, QScrollArea | QTextEdit):
+            view = part.viewport()
+            box = QRect(target.mapTo(view, QPoint()), target.size())
+            _scroll(part.horizontalScrollBar(), box.left(), box.right(), view.width())
+            _scroll(part.verticalScrollBar(), box.top(), box.bottom(), view.height())
+        part = part.parentWidget()
+
+
+def _scroll(bar: QScrollBar, first: int, last: int, room: int) -> None:
+    """Move by no more than is needed; of what is too large the beginning is seen."""
+    beyond = max(0, last + _MARGIN - room)
+    bar.setValue(bar.value() + min(beyond, max(0, first - _MARGIN)) - max(0, _MARGIN - first))
 
 
 def tab_stops(widget: QWidget, now: QWidget | None = None) -> list[QWidget]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import QObject, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 
@@ -13,7 +11,7 @@ class SpinnerClock(QObject):
 
     ticked = Signal()
 
-    def __init__(self, parent: QObject, motion: dict[str, Any]) -> None:
+    def __init__(self, parent: QObject, motion: dict[str, float]) -> None:
         super().__init__(parent)
         self.frame = 0
         self.is_still = False

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 _TOKENS = (
     *("window", "canvas", "raised", "sunken", "hover", "active", "line", "line2", "line3", "sel"),
     *("fg", "muted", "subtle", "accent", "accentFill", "onAccent", "accentSoft", "info"),
-    *("ok", "okSoft", "warn", "warnSoft", "warnLine", "err", "errSoft"),
+    *("ok", "okSoft", "warn", "warnSoft", "warnLine", "err", "errSoft", "addFg", "delFg"),
 )
 
 _TEXT = Template("""
@@ -32,6 +32,8 @@ QLabel[role="h3"] { font-size: ${h3}px; font-weight: 600; }
 QLabel[role="ok"] { color: $ok; }
 QLabel[role="warn"] { color: $warn; }
 QLabel[role="error"] { color: $err; }
+QLabel[role="added"] { color: $addFg; }
+QLabel[role="removed"] { color: $delFg; }
 QLabel[role="mono"] { font-family: "JetBrains Mono"; font-size: ${small}px; }
 QLabel[role="chip"] { background: $hover; color: $muted; border-radius: 8px; padding: 1px 8px;
   min-height: 16px; font-size: ${caption}px; font-weight: 500; }
@@ -140,13 +142,17 @@ QTextBrowser, QListView, QTreeView, QScrollArea { background: transparent; borde
   padding: 0; outline: none; }
 QTextBrowser:focus { border: none; padding: 0; }
 QListView, QTreeView { border: 2px solid transparent; border-radius: 6px; }
-QTreeView[by_keys="true"]:focus { border: 2px solid $accent; }
+#skillDetailArea, #updateArea, #shortcutList, #taskGraph,
+#pictureCanvas { border: 2px solid transparent;
+  border-radius: 6px; }
+#skillDetailArea[ring="true"]:focus, #updateArea[ring="true"]:focus,
+#shortcutList[ring="true"]:focus, #taskGraph[ring="true"]:focus,
+#pictureCanvas[ring="true"]:focus { border-color: $accent; }
 QListView::item, QTreeView::item { border-radius: 6px; padding: 4px 8px; color: $fg; }
 QListView::item:hover, QTreeView::item:hover { background: $hover; }
 QListView::item:selected, QTreeView::item:selected { background: $active; color: $fg; }
 QTableView { background: $canvas; gridline-color: $line; border: ${edge}px solid $line;
   border-radius: 6px; selection-background-color: $active; selection-color: $fg; outline: none; }
-QTableView:focus { border: 2px solid $accent; }
 QTableView::item { padding: 0 8px; }
 QTableCornerButton::section { background: $sunken; border: none; }
 QHeaderView { background: $sunken; }
@@ -191,6 +197,7 @@ QFrame[frame="error"] { background: $errSoft; border: ${edge}px solid $err; bord
 QFrame[frame="popover"] { background: $raised; border: ${edge}px solid $line2;
   border-radius: 12px; }
 QFrame[frame="chip"] { background: $hover; border: ${edge}px solid $line; border-radius: 6px; }
+QFrame[frame="chip"]:focus { border: 2px solid $accent; }
 QFrame[frame="chip"][tone="err"] { background: $errSoft; border-color: $err; }
 QFrame[frame="line"] { background: $line; border: none; }
 #sidebar { background: $window; border: none; border-right: ${edge}px solid $line; }
@@ -216,6 +223,7 @@ QFrame[frame="line"] { background: $line; border: none; }
 """)
 
 
+# Any: it is a Theme, whose module imports this one.
 def build_stylesheet(theme: Any, images: Mapping[str, str]) -> str:
     """Return the application's style sheet for the theme's present look."""
     edge = 2 if theme.is_high_contrast else 1

@@ -44,6 +44,7 @@ class Theme(QObject):
     def __init__(self, app: QApplication, *, is_hurried: bool = False) -> None:
         super().__init__(app)
         self._app = app
+        # Any: JSON of our own.
         self._tokens: dict[str, Any] = json.loads(paths.resource("theme.json").read_text("utf-8"))
         self._scheme = "system"
         self._text_scale: int = 100

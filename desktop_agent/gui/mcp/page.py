@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from desktop_agent.core.mcp import McpState
+from desktop_agent.gui.kit.lists.list_page import fill_empty, fill_pane
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
     IconButton,
-    IconLabel,
     PrimaryButton,
     TextButton,
     TextLabel,
@@ -25,7 +25,6 @@ from desktop_agent.gui.mcp.switch_list import SwitchList
 from desktop_agent.gui.mcp.text import server_row
 
 _BOTH_FROM = 820
-_EMPTY_WIDTH = 520
 _TABS = ("all", "folder", "mine")
 
 
@@ -101,18 +100,11 @@ class ServersPage(QWidget):
     def _make_list_pane(self) -> QWidget:
         theme = self._theme
         pane = QWidget(self)
-        title = TextLabel(self.tr("MCP servers"), "h1", pane)
         self._import = GhostButton(theme, self.tr("Import…"), "download", pane)
         self._import.setObjectName("importServers")
         self._add = TextButton(theme, self.tr("Add server…"), "plus", pane, name="addServer")
         self._close = IconButton(theme, "x", self.tr("Back to the conversation"), pane, keys="Esc")
         self._close.setObjectName("leaveServers")
-        about = TextLabel(
-            self.tr("Programs that give agents more tools. None starts before you allow it."),
-            "muted",
-            pane,
-        )
-        about.setWordWrap(True)
         self.search = SearchField(theme, self.tr("Filter servers"), pane)
         self.search.setObjectName("filterServers")
         self._tabs = TabRow(
@@ -124,47 +116,23 @@ class ServersPage(QWidget):
         self._no_match = TextLabel("", "muted", wraps=True)
         self._no_match.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._pages.addWidget(self._no_match)
-        layout = QVBoxLayout(pane)
-        edge = theme.space("xl")
-        layout.setContentsMargins(edge, theme.space("l"), theme.space("l"), theme.space("s"))
-        layout.setSpacing(theme.space("s"))
-        layout.addLayout(row(title, None, self._import, self._add, self._close, spacing=6))
-        layout.addWidget(about)
-        layout.addSpacing(theme.space("xs"))
-        layout.addWidget(self.search)
-        layout.addWidget(self._tabs)
-        layout.addWidget(self._pages, 1)
+        about = self.tr("Programs that give agents more tools. None starts before you allow it.")
+        buttons = (self._import, self._add, self._close)
+        parts = (self.search, self._tabs, self._pages)
+        fill_pane(pane, theme, (self.tr("MCP servers"), about), buttons, parts)
         return pane
 
     def _make_empty(self) -> QWidget:
         theme = self._theme
         page = named(QWidget(), "noServers")
-        what = TextLabel(self.tr("A server gives the agent tools of another program"), "h2", page)
-        why = TextLabel(
-            self.tr(
-                "Such as an issue tracker, a database or a browser. Add one by its command or its "
-                "address, or import those of your other apps."
-            ),
-            "muted",
-            page,
+        what = self.tr("A server gives the agent tools of another program")
+        why = self.tr(
+            "Such as an issue tracker, a database or a browser. Add one by its command or its "
+            "address, or import those of your other apps."
         )
-        for words in (what, why):
-            words.setWordWrap(True)
-            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         add = PrimaryButton(theme, self.tr("Add server…"), "plus", page, name="addFirstServer")
         add.clicked.connect(self.add_requested)
-        icon = IconLabel(theme, "server", "subtle", 32, page)
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(*(theme.space("xl"),) * 4)
-        layout.setSpacing(theme.space("m"))
-        layout.addStretch(2)
-        layout.addLayout(row(None, icon, None))
-        layout.addWidget(what)
-        why.setMinimumWidth(240)
-        why.setMaximumWidth(_EMPTY_WIDTH)
-        layout.addLayout(row(None, (why, 1000), None))
-        layout.addLayout(row(None, add, None))
-        layout.addStretch(3)
+        fill_empty(page, theme, "server", (what, why), add)
         return page
 
     def _connect(self) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
-from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 
-from desktop_agent.gui.kit.lists.check_box import paint_box
+from desktop_agent.gui.kit.lists.check_box import CheckBoxDelegate, paint_box
 from desktop_agent.gui.kit.lists.list_model import (
     ROW_ROLE,
     Index,
@@ -14,7 +14,6 @@ from desktop_agent.gui.kit.lists.list_model import (
     text_roles,
 )
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
-from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.mcp.text import SwitchRow
@@ -97,7 +96,7 @@ class _Rows(SnapshotListModel[SwitchRow]):
         return True
 
 
-class _Delegate(QStyledItemDelegate):
+class _Delegate(CheckBoxDelegate):
     """Icon, two lines, a word at the end, a box."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -107,25 +106,8 @@ class _Delegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, self._theme.size("row2") + 4)
 
-    def editorEvent(
-        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
-    ) -> bool:
-        row: SwitchRow = index.data(ROW_ROLE)
-        if row.is_on is None:
-            return False
-        is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
-        if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
-            rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-            direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-            box = placed(direction, rect, self._box(rect)).adjusted(-8, -8, 8, 8)
-            hit = box.contains(event.position().toPoint())
-            if event.type() != QEvent.Type.MouseButtonRelease:
-                return hit
-            is_toggled = hit
-        if not is_toggled:
-            return False
-        state = Qt.CheckState.Unchecked if row.is_on else Qt.CheckState.Checked
-        return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)
+    def is_on(self, index: Index) -> bool | None:
+        return index.data(ROW_ROLE).is_on
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row: SwitchRow = index.data(ROW_ROLE)
@@ -142,7 +124,7 @@ class _Delegate(QStyledItemDelegate):
                 left += size + _GAP
             right = inner.right()
             if row.is_on is not None:
-                box = self._box(pen.rect)
+                box = self.box(pen.rect)
                 paint_box(self._theme, painter, pen.mirrored(box), is_on=row.is_on)
                 right = box.left() - _GAP
             self._paint_words(pen, row, inner, left, right)
@@ -169,7 +151,7 @@ class _Delegate(QStyledItemDelegate):
         tone = row.tone if row.tone and row.tone != "subtle" else pen.faint
         pen.text(lower, row.below, tone, theme.font("small"))
 
-    def _box(self, rect: QRect) -> QRect:
+    def box(self, rect: QRect) -> QRect:
         size = self._theme.icon_px(_BOX)
         inner = rect.adjusted(_EDGE, 0, -_EDGE, 0)
         return QRect(inner.right() - size, inner.center().y() - size // 2, size, size)

@@ -22,7 +22,7 @@ from desktop_agent.core.agents import ENDED, AgentStatus
 from desktop_agent.core.ids import NoteId
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.safe_text import plain_tip
-from desktop_agent.gui.kit.text import stop_words
+from desktop_agent.gui.kit.text import plain, stop_words
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
@@ -229,6 +229,11 @@ class NoteRowView(QWidget):
                 return self.tr("Not delivered: {words}").format(words=text)
 
     def _waiting_text(self, status: AgentStatus, tools: tuple[RunningTool, ...]) -> str:
+        note = self._row
+        if note.place and status not in ("paused", "idle"):
+            if note.is_there:
+                return self.tr("Queued there – reads it at its next step")
+            return self.tr("On its way to {place}").format(place=plain(note.place))
         held = {
             "idle": self.tr("Queued – goes out with your next message"),
             "paused": self.tr("Queued – reads it when it goes on"),

@@ -16,6 +16,7 @@ from desktop_agent.gui.settings.about_page import AboutPage
 from desktop_agent.gui.settings.index import PageName, page_titles
 from desktop_agent.gui.settings.models_page import ModelsPage
 from desktop_agent.gui.settings.pages import AppearancePage, BehaviourPage
+from desktop_agent.gui.settings.places_page import PlacesPage
 from desktop_agent.gui.settings.rules_page import RulesPage
 from desktop_agent.gui.settings.sandbox_page import SandboxPage
 
@@ -24,7 +25,7 @@ _NAMES: tuple[PageName, ...] = get_args(PageName)
 _SIDE, _WIDE, _HIGH = 15, 63, 48
 _SIDE_SHARE = 0.37
 _TITLE = 36
-_ICONS = ("sun", "key", "settings", "shield-check", "box", "info")
+_ICONS = ("sun", "key", "settings", "shield-check", "box", "server", "info")
 
 
 class SettingsDialog(QDialog):
@@ -48,6 +49,7 @@ class SettingsDialog(QDialog):
         self.undo = self._behaviour.undo
         self.rules = RulesPage(theme)
         self.sandbox = SandboxPage(theme, settings)
+        self.places = PlacesPage(theme, settings)
         self.about = AboutPage(theme, settings)
         self._pages = QStackedWidget()
         self._editors = (
@@ -55,6 +57,7 @@ class SettingsDialog(QDialog):
             self.models,
             self._behaviour,
             self.sandbox,
+            self.places,
             self.about,
         )
         for page in self._editors:

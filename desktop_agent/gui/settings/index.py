@@ -7,7 +7,7 @@ from typing import Literal
 
 from PySide6.QtCore import QCoreApplication
 
-PageName = Literal["appearance", "models", "behaviour", "rules", "sandbox", "about"]
+PageName = Literal["appearance", "models", "behaviour", "rules", "sandbox", "places", "about"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ def page_titles() -> dict[PageName, str]:
         "behaviour": _tr("Behaviour"),
         "rules": _tr("Rules"),
         "sandbox": _tr("Sandbox"),
+        "places": _tr("Places"),
         "about": _tr("About"),
     }
 
@@ -67,6 +68,7 @@ def _settings() -> dict[PageName, tuple[tuple[str, str], ...]]:
             ("maxRetries", _tr("Waiting for a model: Retries")),
         ),
         "sandbox": (("sandboxGpu", _tr("Graphics processor")),),
+        "places": (("placeName", _tr("Add a place")),),
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QWheelEvent
@@ -37,7 +36,7 @@ class ChoiceBox(NamedChoice):
 
     chosen = Signal(object)
 
-    def __init__(self, name: str, choices: Sequence[tuple[Any, str]]) -> None:
+    def __init__(self, name: str, choices: Sequence[tuple[object, str]]) -> None:
         super().__init__()
         self.setObjectName(name)
         for value, title in choices:
@@ -52,7 +51,7 @@ class ChoiceBox(NamedChoice):
         hint = super().minimumSizeHint()
         return QSize(hint.width() // 2, hint.height())
 
-    def set_value(self, value: Any) -> None:
+    def set_value(self, value: object) -> None:
         """Show a value; one that is no choice takes the nearest number, or stays."""
         values = [self.itemData(number) for number in range(self.count())]
         if value not in values and isinstance(value, int):

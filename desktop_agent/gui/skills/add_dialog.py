@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.skill_install import Fetched
 from desktop_agent.gui.kit.fitted_area import FittedArea, fit_dialog
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
+from desktop_agent.gui.kit.text import size_text
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -47,12 +48,14 @@ class AddSkillSheet(QDialog):
 
     Signals:
         fetch_requested(address), cancelled: answered by `show_fetched` or `show_error`
+        progress_wanted: while it fetches, every second; answered by `show_progress`
         target_chosen(target): answered by `show_clashes`
         install_requested(folders, target, replaces): answered by `show_error` or by closing it
     """
 
     fetch_requested = Signal(str)
     cancelled = Signal()
+    progress_wanted = Signal()
     target_chosen = Signal(str)
     install_requested = Signal(object, str, bool)
 
@@ -62,8 +65,9 @@ class AddSkillSheet(QDialog):
         super().__init__(parent)
         self._theme = theme
         self._folder_name = folder_name
+        self._come = 0
         self._clock = QElapsedTimer()
-        self._ticks = ticker(self, 1000, self._show_elapsed)
+        self._ticks = ticker(self, 1000, self._on_tick)
         self.setObjectName("addSkillSheet")
         self.setWindowTitle(self.tr("Add skill"))
         self.setAcceptDrops(True)
@@ -93,6 +97,11 @@ class AddSkillSheet(QDialog):
             return
         self._address.setText(address)
         self._fetch()
+
+    def show_progress(self, size: int) -> None:
+        """Say how many bytes have come."""
+        self._come = size
+        self._show_elapsed()
 
     def show_fetched(self, fetched: Fetched) -> None:
         self._ticks.stop()
@@ -160,7 +169,7 @@ class AddSkillSheet(QDialog):
         page = QWidget()
         self._doing = TextLabel("", "title", page, name="addSkillDoing", wraps=True)
         self._doing.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._elapsed = TextLabel("", "subtle", page)
+        self._elapsed = TextLabel("", "subtle", page, name="addSkillProgress")
         self._elapsed.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         layout = QVBoxLayout(page)
         layout.setSpacing(theme.space("m"))
@@ -267,6 +276,7 @@ class AddSkillSheet(QDialog):
     def _wait(self, words: str, *, installs: bool) -> None:
         self._doing.setText(with_marks(words))
         self._doing.setProperty("installs", installs)
+        self._come = 0
         self._elapsed.setText("")
         self._clock.start()
         self._ticks.start()
@@ -275,8 +285,15 @@ class AddSkillSheet(QDialog):
         self._leave.setEnabled(not installs)
         self._leave.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def _on_tick(self) -> None:
+        if not self.is_installing:
+            self.progress_wanted.emit()
+        self._show_elapsed()
+
     def _show_elapsed(self) -> None:
-        self._elapsed.setText(elapsed_text(self._clock.elapsed() / 1000))
+        elapsed = elapsed_text(self._clock.elapsed() / 1000)
+        words = self.tr("{size} so far · {time}") if self._come else "{time}"
+        self._elapsed.setText(words.format(size=size_text(self._come), time=elapsed))
 
     def _count(self) -> None:
         count = len(self.checklist.chosen())

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QEvent, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPen
+from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.skills import Skill
-from desktop_agent.gui.kit.lists.check_box import paint_box
+from desktop_agent.gui.kit.lists.check_box import CheckBoxDelegate, paint_box
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
-from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.skills.list_model import SkillRow, can_switch, heading_text
 from desktop_agent.gui.skills.text import origin_word, state_badge, state_icon
@@ -20,8 +19,8 @@ _EDGE, _GAP, _ICON, _BOX = 14, 12, 16, 17
 _SOFT = {"warn": "warnSoft", "err": "errSoft"}
 
 
-class SkillDelegate(QStyledItemDelegate):
-    """A click on the switch, or Space, sets the model's check state, which requests the change."""
+class SkillDelegate(CheckBoxDelegate):
+    """Icon, two lines, badges, a box."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -39,25 +38,9 @@ class SkillDelegate(QStyledItemDelegate):
         self._heading = QSize(120, self._theme.size("section_row"))
         self._two_lines = QSize(120, self._theme.size("row2") + 4)
 
-    def editorEvent(
-        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
-    ) -> bool:
-        row: SkillRow = index.data(ROW_ROLE)
-        if row.skill is None or not can_switch(row.skill):
-            return False
-        is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
-        if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
-            rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-            direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-            box = placed(direction, rect, self._box(rect)).adjusted(-8, -8, 8, 8)
-            hit = box.contains(event.position().toPoint())
-            if event.type() != QEvent.Type.MouseButtonRelease:
-                return hit
-            is_toggled = hit
-        if not is_toggled:
-            return False
-        state = Qt.CheckState.Unchecked if row.skill.is_enabled else Qt.CheckState.Checked
-        return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)
+    def is_on(self, index: Index) -> bool | None:
+        skill = index.data(ROW_ROLE).skill
+        return skill.is_enabled if skill is not None and can_switch(skill) else None
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row: SkillRow = index.data(ROW_ROLE)
@@ -82,7 +65,7 @@ class SkillDelegate(QStyledItemDelegate):
         left = inner.left() + size + _GAP
         right = self._box_left(inner) - _GAP
         if can_switch(skill):
-            pen.switch(self._box(pen.rect), is_on=skill.is_enabled)
+            pen.switch(self.box(pen.rect), is_on=skill.is_enabled)
         # Words at the trailing end may take half of the row, no more.
         trailing = (right - left) // 2
         badge, tone = state_badge(skill)
@@ -105,7 +88,7 @@ class SkillDelegate(QStyledItemDelegate):
     def _box_left(self, inner: QRect) -> int:
         return inner.right() - self._theme.icon_px(_BOX)
 
-    def _box(self, rect: QRect) -> QRect:
+    def box(self, rect: QRect) -> QRect:
         """Return where the switch is in a window that reads from left to right."""
         size = self._theme.icon_px(_BOX)
         inner = rect.adjusted(_EDGE, 0, -_EDGE, 0)

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
     QLabel,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.skills import Skill, SkillDetail
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.folders import short_path
+from desktop_agent.gui.kit.lists.keyboard_focus import RingedArea
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -59,7 +59,7 @@ class SkillDetailPane(QFrame):
         self.setObjectName("skillDetail")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(self.tr("Skill"))
-        self._area = named(QScrollArea(self), "skillDetailArea", self.tr("About this skill"))
+        self._area = named(RingedArea(self), "skillDetailArea", self.tr("About this skill"))
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.viewport().setAutoFillBackground(False)

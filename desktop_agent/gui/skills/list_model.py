@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 
@@ -101,7 +101,7 @@ class SkillListModel(SnapshotListModel[SkillRow]):
             _flags,
         )
 
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         row = index.data(ROW_ROLE)
         if role != Qt.ItemDataRole.CheckStateRole or row is None or not can_switch(row.skill):
             return False

@@ -7,13 +7,13 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.lists.list_page import fill_empty, fill_pane
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
     IconButton,
-    IconLabel,
     PrimaryButton,
     TextButton,
     TextLabel,
@@ -27,7 +27,6 @@ from desktop_agent.gui.skills.list_model import TABS, SkillRow, Tab, counts, row
 from desktop_agent.gui.skills.text import origin_title
 
 _BOTH_FROM = 820
-_EMPTY_WIDTH = 520
 
 
 class SkillsPage(QWidget):
@@ -106,19 +105,12 @@ class SkillsPage(QWidget):
     def _make_list_pane(self) -> QWidget:
         theme = self._theme
         pane = QWidget(self)
-        title = TextLabel(self.tr("Skills"), "h1", pane)
         self._folder = GhostButton(theme, self.tr("Open folder"), "folder-open", pane)
         self._folder.setObjectName("openSkillsFolder")
         self._folder.setToolTip(self.tr("Open the folder of your own skills"))
         self._add = TextButton(theme, self.tr("Add skill…"), "plus", pane, name="addSkill")
         self._close = IconButton(theme, "x", self.tr("Back to the conversation"), pane, keys="Esc")
         self._close.setObjectName("leaveSkills")
-        about = TextLabel(
-            self.tr("Instructions and scripts that the agent loads when they fit the task."),
-            "muted",
-            pane,
-        )
-        about.setWordWrap(True)
         self.search = _Search(theme, self.tr("Filter skills"), pane)
         self.search.setObjectName("filterSkills")
         self._tabs = SkillTabs(theme, pane)
@@ -126,47 +118,23 @@ class SkillsPage(QWidget):
         self._pages.addWidget(self.list)
         self._pages.addWidget(self._make_empty())
         self._pages.addWidget(self._make_no_match())
-        layout = QVBoxLayout(pane)
-        edge = theme.space("xl")
-        layout.setContentsMargins(edge, theme.space("l"), theme.space("l"), theme.space("s"))
-        layout.setSpacing(theme.space("s"))
-        layout.addLayout(row(title, None, self._folder, self._add, self._close, spacing=6))
-        layout.addWidget(about)
-        layout.addSpacing(theme.space("xs"))
-        layout.addWidget(self.search)
-        layout.addWidget(self._tabs)
-        layout.addWidget(self._pages, 1)
+        about = self.tr("Instructions and scripts that the agent loads when they fit the task.")
+        buttons = (self._folder, self._add, self._close)
+        parts = (self.search, self._tabs, self._pages)
+        fill_pane(pane, theme, (self.tr("Skills"), about), buttons, parts)
         return pane
 
     def _make_empty(self) -> QWidget:
         theme = self._theme
         page = named(QWidget(), "noSkills")
-        what = TextLabel(self.tr("A skill teaches the agent how you do something"), "h2", page)
-        why = TextLabel(
-            self.tr(
-                "It is a folder with a SKILL.md: when it is used, what to do, and perhaps "
-                "scripts. Add one from an address, a folder or a file, or drop it here."
-            ),
-            "muted",
-            page,
+        what = self.tr("A skill teaches the agent how you do something")
+        why = self.tr(
+            "It is a folder with a SKILL.md: when it is used, what to do, and perhaps "
+            "scripts. Add one from an address, a folder or a file, or drop it here."
         )
-        for words in (what, why):
-            words.setWordWrap(True)
-            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         add = PrimaryButton(theme, self.tr("Add skill…"), "plus", page, name="addFirstSkill")
         add.clicked.connect(self.add_requested)
-        icon = IconLabel(theme, "book-open", "subtle", 32, page)
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(*(theme.space("xl"),) * 4)
-        layout.setSpacing(theme.space("m"))
-        layout.addStretch(2)
-        layout.addLayout(row(None, icon, None))
-        layout.addWidget(what)
-        why.setMinimumWidth(240)
-        why.setMaximumWidth(_EMPTY_WIDTH)
-        layout.addLayout(row(None, (why, 1000), None))
-        layout.addLayout(row(None, add, None))
-        layout.addStretch(3)
+        fill_empty(page, theme, "book-open", (what, why), add)
         return page
 
     def _make_no_match(self) -> QWidget:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QWidget
 
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.core.skill_install import SkillUpdate
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.kit.fitted_area import fit_dialog
+from desktop_agent.gui.kit.lists.keyboard_focus import RingedArea
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -82,7 +83,8 @@ class UpdateSheet(QDialog):
             view.setFixedHeight(min(_HIGHEST_DIFF, view.content_height(_WIDE * 10)))
             layout.addWidget(view)
         layout.addStretch(1)
-        area = QScrollArea(self)
+        area = RingedArea(self)
+        area.setObjectName("updateArea")
         area.setAccessibleName(self.tr("What changes"))
         area.setWidgetResizable(True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

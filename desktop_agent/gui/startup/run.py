@@ -128,7 +128,7 @@ def run_loop(app: QApplication, windows: AppWindows, bridge: Bridge, compose: Co
 
     import qasync  # pyright: ignore[reportMissingTypeStubs] - it has none
 
-    loop: Any = qasync.QEventLoop(app)
+    loop: Any = qasync.QEventLoop(app)  # it has no types
     asyncio.set_event_loop(loop)
     clock = GcTimer(app)
     bridge.received.connect(clock.check)

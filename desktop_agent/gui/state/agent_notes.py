@@ -22,10 +22,10 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.ids import AgentId, NoteId
-from desktop_agent.core.notes import Note
+from desktop_agent.core.notes import Note, NoteArrived
 
 NoteState = Literal["queued", "taken", "delivered", "finished", "stopped", "failed"]
-NoteEvent = NoteQueued | NoteTaken | NoteDelivered | NoteReturned
+NoteEvent = NoteQueued | NoteArrived | NoteTaken | NoteDelivered | NoteReturned
 TurnEvent = TurnStarted | TurnEnded | StepStarted | ToolStarted | ToolEnded
 
 # So many notes that wait no more are kept; older ones stand in the transcript.
@@ -39,7 +39,8 @@ class NoteRow:
     `by` and `stopper`: who stopped the agent that has not read it, and that one's name.
 
     `is_in_history`: the request that held it failed; the next one holds it again.
-    `is_folded`: the message box shows it no more, as the transcript tells of it.
+    `is_folded`: the message box shows it no more, as the transcript tells of it. `place` is where
+    its agent works, if not here, and `is_there` tells that it is queued there.
     """
 
     note: Note
@@ -52,11 +53,13 @@ class NoteRow:
     is_folded: bool = False
     by: str = ""
     stopper: str = ""
+    place: str = ""
+    is_there: bool = False
 
     @property
     def can_change(self) -> bool:
         """Whether the text can still be edited or withdrawn."""
-        return self.state == "queued" and self.is_written
+        return self.state == "queued" and self.is_written and not self.place
 
     @property
     def is_written(self) -> bool:
@@ -83,6 +86,7 @@ class AgentNotes:
     def _clear(self) -> None:
         self.status: AgentStatus = "idle"
         self.step: int = 0
+        self.place: str = ""
         # Between NoteQueued and TurnStarted an idle agent is about to run.
         self.is_running: bool = False
         self._rows: dict[NoteId, NoteRow] = {}
@@ -139,7 +143,7 @@ class AgentNotes:
 
     def follow(self, info: AgentInfo) -> None:
         """Take over how the agent stands; a crash leaves a turn without an end."""
-        self.status = info.status
+        self.status, self.place = info.status, info.place
         self.step = max(self.step, info.step)
         self.is_running = info.is_in_turn
         if not self.is_running:
@@ -175,7 +179,9 @@ class AgentNotes:
         row = self._rows.get(event.note_id)
         if row is None:
             return
-        if isinstance(event, NoteTaken):
+        if isinstance(event, NoteArrived):
+            self._rows[event.note_id] = replace(row, is_there=True)
+        elif isinstance(event, NoteTaken):
             self._rows[event.note_id] = replace(
                 row, state="taken", step=self.step, is_in_history=True, is_folded=False
             )
@@ -220,7 +226,7 @@ class AgentNotes:
         is_quiet = known.is_quiet if known else not self.is_running
         if known and known.state != "queued":
             is_quiet = False  # it came back to the inbox
-        self._rows[note.id] = NoteRow(note, is_quiet=is_quiet)
+        self._rows[note.id] = NoteRow(note, is_quiet=is_quiet, place=self.place)
 
     def _return(self, row: NoteRow, event: NoteReturned, names: dict[AgentId, AgentInfo]) -> None:
         if event.why == "withdrawn":

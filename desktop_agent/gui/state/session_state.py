@@ -10,7 +10,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from enum import Flag, auto
-from typing import Any
+from typing import Any, get_args
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.changes import SessionChanges
@@ -26,10 +26,7 @@ from desktop_agent.core.events import (
     ListChanged,
     MachineSandboxChanged,
     McpChanged,
-    NoteDelivered,
     NoteQueued,
-    NoteReturned,
-    NoteTaken,
     QuestionAnswered,
     QuestionAsked,
     SandboxChanged,
@@ -123,7 +120,7 @@ class SessionState:
         # Who holds, in the order it began, and whose budget it is.
         self._held: dict[AgentId, AgentId] = {}
         self._below: tuple[tuple[AgentInfo, ...], AgentId | None, int] = ((), None, 0)
-        self._reducers: dict[type, Callable[[Any], Facet]] = {
+        self._reducers: dict[type, Callable[[Any], Facet]] = {  # Any: its own kind of event
             SessionsChanged: self._on_sessions,
             SandboxChanged: self._on_sandbox,
             MachineSandboxChanged: self._on_machine_sandbox,
@@ -134,7 +131,7 @@ class SessionState:
             ListChanged: self._on_list,
             BudgetReached: self._on_budget_reached,
             BudgetChanged: self._on_budget_changed,
-            **dict.fromkeys((NoteQueued, NoteTaken, NoteDelivered, NoteReturned), self._on_note),
+            **dict.fromkeys(get_args(NoteEvent), self._on_note),
             **dict.fromkeys((TurnStarted, StepStarted, ToolStarted, ToolEnded), self._on_turn),
             TurnEnded: self._on_turn_ended,
             **dict.fromkeys((ApprovalRequested, QuestionAsked), self._on_request),

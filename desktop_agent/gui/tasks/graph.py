@@ -13,6 +13,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPainterPath, QResiz
 from PySide6.QtWidgets import QApplication, QGraphicsScene, QGraphicsView, QMenu, QWidget
 
 from desktop_agent.core.tasks import Task
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardRing
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import single_timer
@@ -32,7 +33,7 @@ _GAP_RIGHT, _GAP_DOWN = 56.0, 44.0
 _MARGIN = 24.0
 
 
-class TaskGraph(QGraphicsView):
+class TaskGraph(KeyboardRing, QGraphicsView):
     """Pan by drag, zoom by Ctrl+wheel or + and -, walk by the arrow keys.
 
     Signals:

@@ -20,11 +20,11 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QWidget,
 )
 
 from desktop_agent.core.usage import UsageLine
+from desktop_agent.gui.kit.lists.ringed_table import RingedTable
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.usage.text import (
@@ -130,7 +130,7 @@ class UsageTableModel(QAbstractTableModel):
         return names[section]
 
 
-class UsageTable(QTableView):
+class UsageTable(RingedTable):
     """Signals:
     chosen(UsageLine): a double click or Enter
     """

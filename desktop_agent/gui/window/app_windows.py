@@ -157,8 +157,9 @@ class AppWindows(QObject):
         self._tell_holds()
 
     def _tell_holds(self) -> None:
+        is_last = len(self.windows) == 1
         for window in self.windows:
-            window.know_elsewhere(self._holds.held_by_others(window))
+            window.know_others(self._holds.held_by_others(window), is_last=is_last)
 
     # -- closing -----------------------------------------------------------------------------
 

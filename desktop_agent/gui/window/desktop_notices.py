@@ -60,7 +60,7 @@ class DesktopNotices(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._jobs: queue.Queue[Any] = queue.Queue()
+        self._jobs: queue.Queue[Any] = queue.Queue()  # Any: of jeepney, which has no types
         self._thread: threading.Thread | None = None
 
     @staticmethod

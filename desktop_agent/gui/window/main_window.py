@@ -194,6 +194,7 @@ class MainWindow(QMainWindow):
             leaving.triggered.connect(self.full.leave)
         keys.new.triggered.connect(self.flow.new_session)
         keys.new_window.triggered.connect(lambda: self._host.open_beside(self))
+        keys.close_window.triggered.connect(self.close)
         keys.folder.triggered.connect(popups.open_picker)
         keys.switch.triggered.connect(lambda: popups.open_palette((), with_choices=False))
         # The list of all commands is none of them.
@@ -328,6 +329,7 @@ class MainWindow(QMainWindow):
         self.changes.stop()
         self.servers.stop()
         self.usage.stop()
+        self.frame.composer.stay_unsent()
         self.queries.cancel()
         self._state.save()
         event.accept()
@@ -427,8 +429,10 @@ class MainWindow(QMainWindow):
         parts = ("sidebar", "side", BY_FOLDER)
         return {part: self._state.is_wanted(part) for part in parts}
 
-    def know_elsewhere(self, sessions: frozenset[SessionId]) -> None:
-        """Take in which sessions other windows have for writing."""
+    def know_others(self, sessions: frozenset[SessionId], *, is_last: bool) -> None:
+        """Take in which sessions other windows have for writing; `is_last` when there are none."""
+        # To close the last one is to quit.
+        self.commands.close_window.setEnabled(not is_last)
         changed = self.known.know_elsewhere(sessions)
         self.pages.follow_writers()
         self.frame.sidebar.sessions.set_elsewhere(sessions)

@@ -69,7 +69,7 @@ class Attention(QObject):
         self._theme = theme
         self._front = front
         self.known = known  # of the window whose events are applied
-        self._tray: Any = None
+        self._tray: Any = None  # a QSystemTrayIcon, imported when first needed
         self._menu: QMenu | None = None
         self._is_in_tray = False
         # The session that the last notification was about.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter
@@ -261,7 +260,7 @@ class TwoLineDelegate(QStyledItemDelegate):
         return QSize(120, self._theme.size("row2"))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        one = index.data(ROW_ROLE)
+        one: FolderRow = index.data(ROW_ROLE)
         with RowPainter(self._theme, painter, option) as pen:
             pen.ground()
             inner = pen.rect.adjusted(10, 0, -10, 0)
@@ -270,7 +269,7 @@ class TwoLineDelegate(QStyledItemDelegate):
             trailing = self._paint_trailing(pen, inner, one)
             self._paint_text(pen, inner.adjusted(self._icon_px + 10, 0, -trailing - 8, 0), one)
 
-    def _paint_text(self, pen: RowPainter, words: QRect, one: Any) -> None:
+    def _paint_text(self, pen: RowPainter, words: QRect, one: FolderRow) -> None:
         theme, middle, rect = self._theme, words.center().y(), pen.rect
         upper = QRect(words.left(), rect.top() + 6, words.width(), middle - rect.top() - 5)
         lower = QRect(words.left(), middle + 1, words.width(), rect.bottom() - middle - 6)
@@ -285,9 +284,9 @@ class TwoLineDelegate(QStyledItemDelegate):
         size = self._icon_px
         return QRect(left, inner.center().y() - size // 2, size, size)
 
-    def _paint_trailing(self, pen: RowPainter, inner: QRect, one: Any) -> int:
+    def _paint_trailing(self, pen: RowPainter, inner: QRect, one: FolderRow) -> int:
         """Draw the tag or the tick at the trailing end; return the room it took."""
-        tag: str = getattr(one, "tag", "")
+        tag = one.tag
         if not tag:
             if not one.is_current:
                 return 0

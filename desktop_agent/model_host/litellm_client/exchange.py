@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from desktop_agent.core.requests import Limits
+
+if TYPE_CHECKING:
+    from desktop_agent.model_host.litellm_client.early import EarlyRequest
 
 _PATIENCE = 5
 SIGNATURE_IN_ID = "__thought__"
@@ -42,6 +45,8 @@ class Exchange:
     has_signed_ids: bool = True
     # What is asked for: litellm would ask for many models unstreamed.
     is_streaming: bool = False
+    # The same request, if it was sent before litellm was there.
+    early: EarlyRequest | None = None
     # Nothing more will be read: the last event, or the last byte, is there.
     over: asyncio.Event = field(default_factory=asyncio.Event)
     close: Callable[[], Awaitable[None]] | None = None

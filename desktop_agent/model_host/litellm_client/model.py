@@ -7,7 +7,7 @@ import contextlib
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -25,6 +25,7 @@ from desktop_agent.core.requests import (
 )
 from desktop_agent.model_host.litellm_client import faults
 from desktop_agent.model_host.litellm_client.assembly import Assembly
+from desktop_agent.model_host.litellm_client.early import EarlyRequest, begin
 from desktop_agent.model_host.litellm_client.exchange import CURRENT, SIGNATURE_IN_ID, Exchange
 from desktop_agent.model_host.litellm_client.messages import Conversation, family_of
 from desktop_agent.model_host.litellm_client.patches import OPENAI_HOST
@@ -55,12 +56,13 @@ _NEEDS_KEY = (
 
 @dataclass(frozen=True)
 class Asked:
-    """A request with what the host keeps for it."""
+    """A request with what the host keeps for it; `begun` is the same one, sent before."""
 
     request: ModelRequest
     prompt: list[dict[str, Any]]
     used_ids: set[str]
     key: str
+    begun: EarlyRequest | None = None
 
 
 def asked(request: ModelRequest, conversation: Conversation, key: str) -> Asked:
@@ -73,6 +75,11 @@ def missing_key(model: str, api_base: str, key: str) -> Fault | None:
     if key or api_base or not model.startswith(_NEEDS_KEY):
         return None
     return faults.no_key(model)
+
+
+def begun_early(asked: Asked) -> Asked:
+    """Send the request before litellm is there, where that is possible."""
+    return replace(asked, begun=begin(_arguments(asked), asked.request.limits.connect_s))
 
 
 async def answer(litellm: Any, asked: Asked, emit: Callable[[StreamItem], None]) -> None:
@@ -138,11 +145,12 @@ class _Attempt:
         clock = asyncio.timeout(limits.connect_s + limits.first_byte_s)
         is_signed = any(SIGNATURE_IN_ID in id_ for id_ in self._asked.used_ids)
         exchange = Exchange(limits, clock, on_accepted=self._accept, has_signed_ids=is_signed)
+        exchange.early = self._asked.begun
         token = CURRENT.set(exchange)
         response: Any = None
         try:
             async with clock:
-                arguments = self._arguments()
+                arguments = _arguments(self._asked)
                 make_known(self._litellm, arguments["model"])
                 base = arguments.get("api_base", "")
                 exchange.is_streaming = can_stream(self._litellm, arguments["model"], base)
@@ -153,28 +161,6 @@ class _Attempt:
         finally:
             CURRENT.reset(token)
             await _close(response, exchange)
-
-    def _arguments(self) -> dict[str, Any]:
-        request = self._asked.request
-        arguments: dict[str, Any] = {
-            "messages": self._asked.prompt,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "num_retries": 0,
-            "max_retries": 0,
-            **NO_MCP,
-            # Our own clock watches; litellm's would also end answers that are only long.
-            "timeout": 24 * 3600.0,
-        }
-        if request.tools:
-            arguments["tools"] = [_tool(spec) for spec in request.tools]
-        if request.max_output_tokens is not None:
-            arguments["max_tokens"] = request.max_output_tokens
-        place = address(request.model, request.api_base, self._asked.key)
-        if place["model"] != request.model:
-            # Cohere refuses it, and tells the counts all the same.
-            del arguments["stream_options"]
-        return arguments | place
 
     def _accept(self) -> None:
         if not self.is_accepted:
@@ -244,6 +230,29 @@ class _Attempt:
             return faults.too_slow(exchange, f"The provider has been silent for {idle:g} s.")
         wait = exchange.limits.first_byte_s
         return faults.too_slow(exchange, f"The provider did not answer within {wait:g} s.")
+
+
+def _arguments(asked: Asked) -> dict[str, Any]:
+    request = asked.request
+    arguments: dict[str, Any] = {
+        "messages": asked.prompt,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "num_retries": 0,
+        "max_retries": 0,
+        **NO_MCP,
+        # Our own clock watches; litellm's would also end answers that are only long.
+        "timeout": 24 * 3600.0,
+    }
+    if request.tools:
+        arguments["tools"] = [_tool(spec) for spec in request.tools]
+    if request.max_output_tokens is not None:
+        arguments["max_tokens"] = request.max_output_tokens
+    place = address(request.model, request.api_base, asked.key)
+    if place["model"] != request.model:
+        # Cohere refuses it, and tells the counts all the same.
+        del arguments["stream_options"]
+    return arguments | place
 
 
 def address(model: str, api_base: str, key: str) -> dict[str, str]:

@@ -45,7 +45,7 @@ class WatchingTransport(httpx.AsyncBaseTransport):
         # Events can only be read as they pass when they are not packed.
         request.headers["accept-encoding"] = "identity"
         try:
-            response = await self._inner.handle_async_request(request)
+            response = await self._answer(request, exchange)
         except httpx.HTTPError as error:
             exchange.broken = error
             raise
@@ -60,6 +60,13 @@ class WatchingTransport(httpx.AsyncBaseTransport):
             raise RedirectRefused("the address redirects", request=request)
         exchange.note_accepted()
         return self._watched(request, response, exchange)
+
+    async def _answer(self, request: httpx.Request, exchange: Exchange) -> httpx.Response:
+        if exchange.early is not None:
+            response = await exchange.early.answer_to(request)
+            if response is not None:
+                return response
+        return await self._inner.handle_async_request(request)
 
     def _watched(
         self, request: httpx.Request, response: httpx.Response, exchange: Exchange

@@ -13,12 +13,11 @@ import struct
 from pathlib import Path
 
 from desktop_agent.engine.permissions.protected_files import is_secret
+from desktop_agent.engine.permissions.shell.git_settings import plain_entries
 
 _LARGEST_CONFIG = 64 * 1024
 _LARGEST_INDEX = 32 * 1024 * 1024
 _HEAD = re.compile(rb"ref: refs/[^\0\n]+\n?|[0-9a-f]{40,64}\n?")
-_SECTION = re.compile(r'\[([a-z]+)(?: "((?:[^"\\]|\\["\\])*)")?\]')
-_ENTRY = re.compile(r"([a-z][a-z0-9-]*)(?:\s*=\s*(.*))?")
 # Keys that neither name a program nor a place; of others it isn't known.
 _KEYS = {
     "core": {
@@ -118,25 +117,15 @@ def _read(path: Path, limit: int) -> bytes:
 
 def _is_plain_config(text: str) -> bool:
     """Whether every line is of a plain form and every key a harmless one."""
-    section = ""
-    for line in text.split("\n"):
-        words = line.strip(" \t\r")
-        if not words or words[0] in "#;":
-            continue
-        if words.startswith("["):
-            head = _SECTION.fullmatch(words.lower())
-            if head is None:
-                return False
-            section = head[1]
-            continue
-        entry = _ENTRY.fullmatch(words.lower())
-        # A backslash may join it with the next line.
-        if entry is None or "\\" in words or entry[1] not in _KEYS.get(section, ()):
-            return False
-        allowed = (_FALSE_ONLY | _FORMAT).get(f"{section}.{entry[1]}")
-        if allowed is not None and (entry[2] or "") not in allowed:
-            return False
-    return True
+    try:
+        return all(_is_harmless(*entry) for entry in plain_entries(text))
+    except ValueError:
+        return False
+
+
+def _is_harmless(section: str, key: str, value: str) -> bool:
+    allowed = (_FALSE_ONLY | _FORMAT).get(f"{section}.{key}", {value})
+    return key in _KEYS.get(section, ()) and value in allowed
 
 
 def _is_plain_index(held: bytes, shows_contents: bool) -> bool:

@@ -62,6 +62,7 @@ class RunningCommand:
         self._exited = asyncio.Event()
         self._drained = asyncio.Event()
         self._unrested = 0
+        self._has_left_none = False
         self._timer: asyncio.TimerHandle | None = None
         self._enclosure = launch.enclosure
         self._settling: asyncio.Task[tuple[str, ...]] | None = None
@@ -98,9 +99,11 @@ class RunningCommand:
         """End the whole tree; return the processes that would not go."""
         survivors = await process_tree.end(self.mark, self.pid)
         if not survivors:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1.0):
-                    await self._exited.wait()
+            # No asyncio.timeout: of a call that was stopped Python before 3.11.4 would raise
+            # CancelledError at its end.
+            exit_seen = self._loop.create_task(self._exited.wait())
+            await asyncio.wait([exit_seen], timeout=1.0)
+            exit_seen.cancel()
         self._stop_reading()
         return survivors
 
@@ -113,13 +116,22 @@ class RunningCommand:
         return await asyncio.shield(self._settling)
 
     async def _settle(self, enclosure: Enclosure) -> tuple[str, ...]:
-        left = await asyncio.to_thread(process_tree.members, self.mark, self.pid, self.began)
+        left = await self.left()
         survivors = await process_tree.end_these(left)
         code = self.exit_code
         told = [] if code is None or enclosure.has_started(code) else [NOT_STARTED]
         if survivors:
             told.append(f"[Could not be ended and still runs: {process_tree.names_of(survivors)}.]")
         return (*told, *(f"[Sandbox: {line}]" for line in await enclosure.finished()))
+
+    async def left(self) -> tuple[int, ...]:
+        """Return the living processes that came out of it, once it has ended.
+
+        Where there was none right after the exit, nobody could start another.
+        """
+        if self._has_left_none:
+            return ()
+        return await asyncio.to_thread(process_tree.members, self.mark, self.pid, self.began)
 
     def write(self, text: str) -> None:
         """Give the command a line of input; raises ToolError when it doesn't listen."""
@@ -198,9 +210,13 @@ class RunningCommand:
 
     def _await_exit(self) -> None:
         self._process.wait()
-        # The loop is closed when the app is ending; the result is not needed then.
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._exited.set)
+        try:
+            # On this thread, which is there already: a look at the processes takes its time.
+            self._has_left_none = not process_tree.members(self.mark, self.pid, self.began)
+        finally:
+            # The loop is closed when the app is ending; the result is not needed then.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._exited.set)
 
 
 def _popen(launch: Launch) -> subprocess.Popen[bytes]:

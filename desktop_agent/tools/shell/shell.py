@@ -18,6 +18,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
 from desktop_agent.core.parts.containment import Containment
 from desktop_agent.core.parts.facts import FailedInside, InBackground
+from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.policy import OUTSIDE_RULES, SANDBOX_RULES
 from desktop_agent.engine.permissions.shell import classify
@@ -88,12 +89,10 @@ async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
     What it leaves running is ended too: for servers and watchers set `run_in_background`.
     Each call is a new shell. Prefer `read`, `glob`, `grep`, `edit` where they do.
     """
-    directory = await asyncio.to_thread(_directory, args, ctx)
-    ctx.require_judged(Path(directory))
-    jobs = ctx.jobs if isinstance(ctx.jobs, Jobs) else new_jobs()
     # It runs as it was decided about, whatever has become of the sandbox since.
     judged = ctx.judged or await _preview(args, ctx)
-    run = _Run(args, ctx, directory, judged.containment)
+    run = await asyncio.to_thread(_located, args, ctx, judged.containment)
+    jobs = ctx.jobs if isinstance(ctx.jobs, Jobs) else new_jobs()
     return await (
         _in_background(run, jobs) if args.run_in_background else _in_foreground(run, jobs)
     )
@@ -101,12 +100,22 @@ async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One call, with where its command runs and how it is contained."""
+    """One call, with where its command runs, how it is contained, and what it may reach then."""
 
     args: ShellArguments
     ctx: ToolContext
     directory: str
     containment: Containment | None
+    boundary: Boundary | None = None
+
+
+def _located(args: ShellArguments, ctx: ToolContext, containment: Containment | None) -> _Run:
+    """Look up where a command is to run. Raises ToolError; waits for the disk."""
+    directory = _directory(args, ctx)
+    ctx.require_judged(Path(directory))
+    is_inside = containment is not None and containment.is_contained
+    boundary = boundary_of(ctx, containment, directory) if containment and is_inside else None
+    return _Run(args, ctx, directory, containment, boundary)
 
 
 def _plan(args: ShellArguments, ctx: ToolContext) -> Preview:
@@ -203,13 +212,12 @@ def _directory(args: ShellArguments, ctx: ToolContext) -> str:
 async def _launch(run: _Run, mark: str) -> Launch:
     """Prepare the command; in the sandbox when that is how it was decided. Raises ToolError."""
     environment = command_environment(run.ctx.environment)
-    args, contained = run.args, run.containment
-    if contained is None or not contained.is_contained:
+    args = run.args
+    if run.boundary is None:
         return Launch(args.command, run.directory, environment, mark, args.run_in_background)
     if run.ctx.sandbox is None:
         raise ToolError("there is no sandbox any more; nothing was run.")
-    boundary = await asyncio.to_thread(boundary_of, run.ctx, contained, run.directory)
-    enclosure = await run.ctx.sandbox.enclose(boundary, run.directory, environment)
+    enclosure = await run.ctx.sandbox.enclose(run.boundary, run.directory, environment)
     return Launch(args.command, "/", environment, mark, args.run_in_background, enclosure)
 
 
@@ -301,7 +309,7 @@ async def _left_behind(running: RunningCommand) -> list[str]:
     """End what stayed in the command's own session; name what left it on purpose."""
     if running.is_enclosed:
         return []  # nothing outlives the sandbox
-    left = await asyncio.to_thread(process_tree.members, running.mark, running.pid, running.began)
+    left = await running.left()
     own = process_tree.in_session(left, running.pid)
     away = tuple(pid for pid in left if pid not in own)
     names = process_tree.names_of(own)

@@ -12,8 +12,10 @@ from desktop_agent.adapters.models.catalog import ModelCatalog
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.models.local_servers import Address, find_servers
 from desktop_agent.core.faults import Fault
+from desktop_agent.core.messages import TextPart
 from desktop_agent.core.models import ModelCheckup
 from desktop_agent.core.requests import Answer, ModelRequest
+from desktop_agent.core.usage import Usage
 from tests.adapters import loopback
 from tests.helpers.provider_script import Calls, Say
 from tests.helpers.providers import LoopbackProvider
@@ -50,9 +52,11 @@ async def test_each_server_tells_its_context_after_the_model_was_asked(
     assert [request.api_base for request in model.requests] == [running.url + path] * 2
 
 
-async def test_the_speed_is_measured_on_a_real_answer(tmp_path: Path, forked_hosts: None) -> None:
-    numbers = " ".join(map(str, range(1, 51)))
-    with LoopbackProvider("openai", [Calls(("ping", {})), Say(numbers)]) as provider:
+async def test_an_answer_that_came_at_once_tells_no_speed(
+    tmp_path: Path, forked_hosts: None
+) -> None:
+    answer = Say(" ".join(map(str, range(1, 51))), chunks=1)
+    with LoopbackProvider("openai", [Calls(("ping", {})), answer]) as provider:
         secrets = Secrets(tmp_path, environment={})
         host = HostedModel(key_for=secrets.key_for)
         try:
@@ -61,9 +65,17 @@ async def test_the_speed_is_measured_on_a_real_answer(tmp_path: Path, forked_hos
         finally:
             await host.close()
     assert found.fault is None
-    assert found.has_tools is True
-    assert found.tokens_per_s is not None
-    assert found.tokens_per_s > 0
+    assert (found.has_tools, found.tokens_per_s) == (True, None)
+
+
+@pytest.mark.parametrize(("pieces", "is_measured"), [(5, True), (2, False)])
+async def test_the_speed_is_that_of_an_answer_in_pieces(
+    tmp_path: Path, pieces: int, is_measured: bool
+) -> None:
+    answer = Answer(tuple(TextPart(f"{n} ") for n in range(pieces)), usage=Usage(10, 40))
+    model = ScriptedModel(calls(("ping", {})), answer)
+    found = await catalog(tmp_path, model).examine("openai/x", "https://models.example/v1")
+    assert (found.tokens_per_s is not None) is is_measured
 
 
 async def test_a_model_that_does_not_answer_is_told_in_the_providers_words(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(found)),
         "PYTHONDONTWRITEBYTECODE": "1",
         "LANG": "C.UTF-8",
+        "IN_FULL": os.environ.get("IN_FULL", ""),
     }
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pypdf
 import pytest
 
+from desktop_agent import paths
+from desktop_agent.adapters.child_process import script_python
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.sandbox import Programs
 from desktop_agent.core.workspace import OwnPlaces
@@ -341,6 +346,22 @@ async def test_commands_do_not_change_the_app_where_it_is_installed_in_the_folde
     assert (bench.work / "made").exists()
 
 
+async def test_scripts_of_skills_run_with_the_apps_own_python_where_the_app_lies_in_a_home(
+    bench: Bench,
+) -> None:
+    """As an app that a newcomer unpacked there: nothing else of the home is shown for that."""
+    script = paths.builtin_skills() / "pdf" / "scripts" / "pdf.py"
+    bench.readable = (str(script.parent),)
+    home = Path(sys.prefix).parent
+    pages = pypdf.PdfWriter()
+    pages.add_blank_page(200, 200)
+    pages.write(bench.work / "one.pdf")
+    command = f"{shlex.join(script_python())} {script} info one.pdf; ls {home}"
+    done = await bench.run(command, more={"HOME": str(home)})
+    assert "pages: 1\n" in done.output
+    assert "pyproject.toml" not in done.output
+
+
 def need_open_mounts() -> None:
-    if not Programs.find().hold_open():
+    if "--ro-bind-fd" not in Programs.find().options():
         pytest.skip("this bubblewrap mounts by path alone")

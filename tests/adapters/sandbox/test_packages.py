@@ -57,6 +57,16 @@ async def test_what_was_not_installed_is_said_with_the_systems_words(
     assert "could not be started" in await PackageInstaller().install(programs.command)
 
 
+async def test_where_nothing_can_ask_for_the_password_a_terminal_is_named(
+    programs: StandInPrograms,
+) -> None:
+    """The words are pkexec's own (version 122), of an ordinary user without an agent."""
+    said = "Error executing command as another user: No authentication agent found."
+    programs.add("pkexec", f"#!/bin/sh\necho '{said}' >&2\nexit 127\n")
+    told = await PackageInstaller().install(programs.command)
+    assert told == "Nothing was installed: no program here asks for the password. Use a terminal."
+
+
 async def test_a_long_answer_of_the_system_is_cut(programs: StandInPrograms) -> None:
     programs.add("pkexec", "#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x\nexit 1\n")
     assert 100 < len(await PackageInstaller().install(programs.command)) < 400

@@ -118,6 +118,29 @@ async def test_what_fails_outside_as_well_proves_nothing(
     assert "could not be tried" in state.reason
 
 
+_HURRIED = """import socket as _socket
+_settimeout = _socket.socket.settimeout
+def _hurry(self, seconds):
+    is_server = self.getsockopt(_socket.SOL_SOCKET, _socket.SO_ACCEPTCONN)
+    _settimeout(self, 0.001 if is_server else seconds)
+_socket.socket.settimeout = _hurry
+"""
+
+
+async def test_a_machine_that_takes_long_to_start_a_command_is_not_said_to_be_unsafe(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To a server that waits for a limited time, every machine is too slow here."""
+    from desktop_agent.adapters.sandbox import probe_program
+
+    text = Path(probe_program.__file__).read_text()
+    hurried = bench.folder / "hurried.py"
+    hurried.write_text(text.replace("import sys\n", f"import sys\n{_HURRIED}", 1))
+    monkeypatch.setattr(probe_program, "__file__", str(hurried))
+    state = await bench.sandbox.check()
+    assert state.holds, state.reason
+
+
 async def test_an_installed_app_makes_the_attempts_by_itself(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +175,46 @@ async def test_a_machine_without_bubblewrap_says_how_to_get_it(tmp_path: Path) -
     assert "bubblewrap" in found.remedy
 
 
+# Bubblewrap as it was before it had an option.
+_OLDER = """#!/bin/bash
+if [ "$1" = --help ]; then {program} --help | grep -v -e {option}; exit; fi
+for word; do
+    [ "$word" = {option} ] && {{ echo "bwrap: Unknown option $word" >&2; exit 1; }}
+    [ "$word" = -- ] && break
+done
+exec {program} "$@"
+"""
+
+
+def older(folder: Path, option: str) -> Programs:
+    text = _OLDER.format(program=REAL.bwrap, option=option)
+    return Programs(script(folder / "bwrap", text), REAL.nsenter)
+
+
+async def test_bubblewrap_of_older_systems_holds_by_the_filter_of_system_calls(
+    bench: Bench,
+) -> None:
+    """That of Ubuntu 22.04 can't forbid user namespaces by itself."""
+    programs = older(bench.folder, "--disable-userns")
+    bench.sandbox = BubblewrapSandbox(bench.data, programs=programs)
+    state = await bench.sandbox.check()
+    assert state.holds, state.reason
+    refused = await bench.run("unshare --user true")
+    assert refused.code != 0
+    assert "not permitted" in refused.output
+
+
+async def test_bubblewrap_that_is_too_old_is_called_so_and_nothing_runs(bench: Bench) -> None:
+    programs = older(bench.folder, "--perms")
+    bench.sandbox = BubblewrapSandbox(bench.data, programs=programs)
+    state = await bench.sandbox.check()
+    assert (state.holds, state.fix) == (False, "other")
+    assert state.reason == "The bubblewrap on this computer is too old."
+    assert "0.6" in state.remedy
+    with pytest.raises(ToolError, match="too old"):
+        await bench.run("true")
+
+
 async def test_a_container_that_forbids_namespaces_is_named_as_the_reason(tmp_path: Path) -> None:
     text = "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
     programs = Programs(script(tmp_path / "bwrap", text), REAL.nsenter or "/bin/true")
@@ -184,6 +247,18 @@ async def test_other_systems_are_said_not_to_be_contained(
     found = await BubblewrapSandbox(tmp_path).check()
     assert not found.holds
     assert found.reason == f"Commands are not contained on {name} yet."
+
+
+async def test_a_flatpak_is_not_told_to_install_what_would_not_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "flatpak-info"
+    told.touch()
+    monkeypatch.setattr(module, "_FLATPAK", told)
+    found = await BubblewrapSandbox(tmp_path, programs=Programs("", "")).check()
+    assert (found.holds, found.fix, found.command) == (False, "other", ())
+    assert "Flatpak" in found.reason
+    assert "AppImage" in found.remedy
 
 
 async def test_a_processor_without_a_filter_is_said_not_to_be_contained(tmp_path: Path) -> None:

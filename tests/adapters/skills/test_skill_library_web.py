@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import gzip
 import ipaddress
+import os
 import ssl
 from pathlib import Path
 
@@ -67,6 +68,35 @@ async def test_a_zip_on_the_web_is_installed_and_updated(home: Home) -> None:
         update = await library.check_update(str(home.mine / "alpha"))
         assert update is not None
         assert "+Newer." in update.diff
+    await library.close()
+
+
+async def test_what_has_come_of_a_download_is_told_until_it_is_over(home: Home) -> None:
+    """Who waits for a large one sees that it goes on."""
+    content, rest = zipped({**TWO, "two-main/big.bin": os.urandom(400_000)}), asyncio.Event()
+    half = asyncio.Event()
+
+    async def slowly(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(content[:200_000])
+        half.set()
+        await rest.wait()
+        await response.write(content[200_000:])
+        return response
+
+    library = home.library()
+    async with serve({"/two.zip": slowly}) as server:
+        address = f"{server.url}/two.zip"
+        fetching = asyncio.ensure_future(library.fetch(address))
+        await half.wait()
+        async with asyncio.timeout(HANG_S):
+            while not (come := await library.fetch_progress(address)):
+                pass
+        assert 0 < come <= 200_000
+        rest.set()
+        assert len((await fetching).skills) == 2
+        assert await library.fetch_progress(address) == 0
     await library.close()
 
 

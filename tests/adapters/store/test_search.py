@@ -54,6 +54,12 @@ def test_a_word_far_along_a_long_line_is_in_the_piece_that_is_shown(store: Sqlit
     assert len(hit.line) < 200
 
 
+@pytest.mark.parametrize("text", ["sea \udcff", "\ud800", "se\udcffa"])
+def test_what_is_no_text_is_not_found(store: SqliteStore, text: str) -> None:
+    say(store, "se_1", "the sea")
+    assert store.search(text, 10).hits == ()
+
+
 def test_a_subagents_words_are_found_as_its_own(store: SqliteStore) -> None:
     say(store, "se_1", "the harbour", agent=AgentId("sa_1"))
     assert [hit.agent_id for hit in store.search("harbour", 10).hits] == ["sa_1"]

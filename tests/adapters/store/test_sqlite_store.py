@@ -567,6 +567,28 @@ def test_a_damaged_page_costs_what_was_on_it_and_no_other_session(
         again.record(SessionId("se_3"), user("going on"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no start of the system is named")
+@pytest.mark.parametrize("end", ["of the app", "of the system"])
+def test_a_large_file_is_looked_through_after_the_system_ended_not_the_app_alone(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    for number in range(20):
+        recorded(store, *turn(number))
+    path.with_name("while-open").write_bytes(path.with_name(f"{path.name}.lock").read_bytes())
+    store.close()
+    body = bytearray(path.read_bytes())
+    start = body.index(b"output 3") // 4096 * 4096
+    body[start : start + 4096] = b"\xff" * 4096
+    path.write_bytes(body)
+    held = path.with_name("while-open").read_text()
+    held = held if end == "of the app" else held[:-1] + ("0" if held[-1] != "0" else "1")
+    path.with_name(f"{path.name}.lock").write_text(held)
+    monkeypatch.setattr(sqlite_store, "_CHECKED_AT_EACH", 0)
+    with closing(SqliteStore(path)) as again:
+        assert again.was_interrupted
+        assert (again.set_aside is not None) == (end == "of the system")
+
+
 def test_a_healthy_file_is_not_set_aside(store: SqliteStore, path: Path) -> None:
     with closing(reopened(store, path)) as again:
         assert again.set_aside is None

@@ -3,6 +3,7 @@
 Reads one JSON list a line, `[command, argument…]`, and answers with one JSON value a line.
 """
 
+import contextlib
 import json
 import sys
 import threading
@@ -97,19 +98,23 @@ class Outside:
                 continue
         return found
 
-    def named(self, name):
+    def nodes(self):
+        """Yield every showing node with its name; each question more is a message to the app."""
         self.app.clear_cache()
-        found = []
         for node in walk(self.app):
             try:
-                is_meant = node.name == name
-                if name.endswith("…"):
-                    is_meant = node.name.startswith(name[:-1])
-                if is_meant:
-                    found.append(node)
+                yield node, node.name
             except (GLib.Error, LookupError, RuntimeError):
                 continue
-        return found
+
+    def names(self):
+        """Return the names of all that is showing."""
+        return [name for _, name in self.nodes()]
+
+    def named(self, name):
+        if name.endswith("…"):
+            return [node for node, own in self.nodes() if own.startswith(name[:-1])]
+        return [node for node, own in self.nodes() if own == name]
 
     def wait(self, name):
         """Wait until a node of this name is showing (`Approval…`: that begins so)."""
@@ -120,7 +125,7 @@ class Outside:
         """Wait until something is showing whose name has all these words; return the name."""
 
         def look():
-            names = [node["name"] for node in self.look()]
+            names = self.names()
             return [name for name in names if all(word in name for word in words)]
 
         found = until(look)
@@ -159,7 +164,7 @@ class Outside:
         """Wait until the first of two names stands before the second."""
 
         def look():
-            names = [node["name"] for node in self.look()]
+            names = self.names()
             is_there = first in names and second in names
             return is_there and names.index(first) < names.index(second)
 
@@ -184,9 +189,18 @@ class Outside:
 
     def press(self, name):
         """Press what has this name until it takes it: a card is deaf for its first moments."""
-        nodes = until(self.is_there(name))
+        nodes = until(lambda: self.pressable(name))
         # A press takes a tenth of a second; another one meanwhile would put it off.
         return bool(nodes and until(lambda: self.was_pressed(nodes[0]), every=0.5))
+
+    def pressable(self, name):
+        """Return what can be pressed of all that has this name."""
+        found = []
+        for node in self.named(name):
+            with contextlib.suppress(GLib.Error, LookupError, RuntimeError):
+                if PRESSES & set(actions(node)):
+                    found.append(node)
+        return found
 
     def push(self, name):
         """Press what has this name, once."""

@@ -18,6 +18,7 @@ import desktop_agent
 from desktop_agent.adapters.config import settings_file
 from desktop_agent.core.settings import Settings
 from tests.e2e import job
+from tests.helpers.forked import FORKS
 from tests.helpers.patience import HANG_S as SECONDS
 from tests.helpers.providers import LoopbackProvider
 
@@ -149,10 +150,14 @@ class App:
 
 @pytest.fixture
 def start_app(desktop: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., App]]:
-    """Start the app with settings of its own, as a person would from a menu."""
+    """Start the app with settings of its own.
+
+    `is_whole` is as a person would from a menu; else what the model is asked by is forked.
+    """
+    hosts = FORKS.hosts_address()
     with ExitStack() as stack:
 
-        def start(folder: Path, settings: Settings, **more: str) -> App:
+        def start(folder: Path, settings: Settings, *, is_whole: bool = False, **more: str) -> App:
             home = tmp_path / "home"
             (home / "app" / "config").mkdir(parents=True)
             settings_file.save(home / "app" / "config" / "settings.json", settings)
@@ -164,8 +169,11 @@ def start_app(desktop: dict[str, str], tmp_path: Path) -> Iterator[Callable[...,
                 "ANTHROPIC_API_KEY": "sk-test-loopback",
                 **more,
             }
+            program = ["desktop_agent"]
+            if hosts and not is_whole:
+                program = ["tests.e2e.desktop.app_by_fork", hosts]
             process = subprocess.Popen(
-                [sys.executable, "-m", "desktop_agent", str(folder)],
+                [sys.executable, "-m", *program, str(folder)],
                 env={**os.environ, **desktop, **own},
                 cwd=ROOT,
                 stdout=subprocess.PIPE,
@@ -231,7 +239,7 @@ def test_the_main_job_by_keyboard_alone_and_over_the_screen_readers_bus(
         settings = Settings(
             model=provider.model, api_base=provider.api_base, reduce_motion=True, theme="light"
         )
-        app = start_app(folder, settings)
+        app = start_app(folder, settings, is_whole=dialect == "openai")
         assert app.ask("wait", "Message"), app.ask("look")
         app.to_front()
         check_names(app)

@@ -51,7 +51,7 @@ def test_the_demos_tasks_appear_run_wait_go_on_and_get_done(
     assert app.ask("row", "Write OVERVIEW.md, in progress")
     assert app.ask("row", "Read the important files, completed")
     assert not me.names(", blocked")
-    me.press("Allow once")
+    me.press("Create")
     me.sees("OVERVIEW.md", "done")
     assert (folder / "OVERVIEW.md").exists()
     # Only a list of which all is completed goes by itself.

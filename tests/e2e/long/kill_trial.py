@@ -234,6 +234,8 @@ if __name__ == "__main__":
     seed = random.randrange(10**6)
     with tempfile.TemporaryDirectory() as directory:
         print(f"seed {seed}", flush=True)
+        logging.basicConfig(level=logging.INFO, format="%(message)s")
+        logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
         logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
         result = kill_long(Path(directory), int(sys.argv[1]), seed)
         print(result)

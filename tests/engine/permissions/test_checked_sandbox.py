@@ -16,7 +16,8 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.engine import Engine, Environment
 from desktop_agent.engine.permissions.checked_sandbox import CheckedSandbox
-from tests.helpers.scripted import MemoryStore, ScriptedModel
+from tests.engine.rig import Rig
+from tests.helpers.scripted import MemoryStore, ScriptedModel, says
 
 HOLDS, FAILS = SandboxState(holds=True, reason=""), SandboxState(reason="It is broken.")
 
@@ -30,6 +31,7 @@ class Sandbox:
         self.may_end = asyncio.Event()
         self.may_end.set()
         self.forgotten: list[SessionId] = []
+        self.looked_at: list[str] = []
 
     async def check(self) -> SandboxState:
         await self.may_end.wait()
@@ -44,6 +46,9 @@ class Sandbox:
     ) -> Enclosure:
         self.state = FAILS  # bubblewrap was replaced meanwhile
         raise ToolError(self.state.reason)
+
+    async def look_ahead(self, roots: Sequence[str]) -> None:
+        self.looked_at += roots
 
     def temporary_folder(self, session_id: SessionId) -> str:
         raise NotImplementedError
@@ -108,6 +113,18 @@ async def test_a_deleted_session_gives_up_what_its_commands_shared(tmp_path: Pat
     engine.delete_session(session)
     await engine.close()
     assert inner.forgotten == [session]
+
+
+async def test_while_the_model_thinks_the_folder_of_its_commands_is_looked_at(
+    tmp_path: Path,
+) -> None:
+    sandbox = Sandbox(HOLDS)
+    rig = Rig(tmp_path, says("Done."), sandbox=sandbox)
+    rig.engine.check_sandbox()
+    assert await rig.engine.sandbox_state() == HOLDS
+    await rig.run("go")
+    await rig.engine.close()
+    assert sandbox.looked_at == [rig.workspace.root]
 
 
 class Installer:

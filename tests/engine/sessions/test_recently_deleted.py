@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,8 @@ async def test_a_session_in_which_nothing_was_said_is_not_kept(tmp_path: Path) -
     async with started(tmp_path) as rig:
         rig.engine.delete_session(rig.session_id)
         await rig.once(lambda: not listed(rig) and not deleted(rig))
+    with closing(SqliteStore(tmp_path / "sessions.db")) as store:
+        assert store.sessions() == (), "an empty session comes back at the next start"
 
 
 async def test_a_pinned_session_is_not_archived_and_the_other_way_round(tmp_path: Path) -> None:

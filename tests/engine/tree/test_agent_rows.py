@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.diffs.rows import with_rows
-from desktop_agent.core.events import AgentsChanged, Event, SessionOpened
+from desktop_agent.core.events import AgentsChanged, ApprovalRequested, Event, SessionOpened
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.sessions import agent_rows
@@ -79,10 +80,13 @@ async def test_what_was_told_of_a_team_is_what_opening_the_session_tells(
         settings=Settings(max_children=8),
     )
     told: list[AgentsChanged] = []
+    repeated: list[AgentInfo] = []
 
     def hear(event: Event) -> None:
         if isinstance(event, AgentsChanged):
             told.append(event)
+            known = rig.agents.get(event.session_id, ())
+            repeated.extend(row for row in event.agents if row in known)
         keep(event)
 
     keep, rig.hear = rig.hear, hear
@@ -96,7 +100,30 @@ async def test_what_was_told_of_a_team_is_what_opening_the_session_tells(
     assert [_lasting(row) for row in reduced] == [_lasting(row) for row in opened]
     assert {row.status for row in reduced[1:]} == {"completed"}
     assert not any(event.is_whole for event in told)
-    assert sum(len(event.agents) for event in told) < 2 * len(told)
+    assert not repeated
+
+
+async def test_what_a_large_team_does_waits_but_its_requests_are_seen_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As in a team in which much changes within a moment: the moment does not end here.
+    for name, value in (("_FEW", 0), ("_PACE_S", 1e6), ("_LATER_S", 1e6)):
+        monkeypatch.setattr(agent_rows, name, value)
+    works = [calls(("echo", {"text": "a"})), calls(("echo", {"text": "b"})), says("done")]
+    script = {"a": list(works), "b": list(works), "c": [calls(("write", {"what": "x"})), *works]}
+    each = [("spawn", {"description": name, "prompt": name}) for name in script]
+    rig = TreeRig(tmp_path, [calls(*each), *[says("They work.")] * 4], script)
+    rig.send("Start three.")
+    request = await rig.until(ApprovalRequested)
+    asking = rig.info(await rig.child(3)).status
+    rig.engine.decide(request.request.id, AllowOnce())
+    for number in (1, 2, 3):
+        await rig.ended(await rig.child(number))
+
+    assert asking == "waiting_approval"
+    # What goes on, three new ones, one that waits, and does so no more.
+    assert len(rig.of(AgentsChanged)) <= 6
+    await rig.engine.close()
 
 
 def _lasting(info: AgentInfo) -> AgentInfo:

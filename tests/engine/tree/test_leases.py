@@ -86,7 +86,9 @@ async def test_a_parent_that_waits_for_its_childs_rest_can_be_stopped_and_given_
     rig.engine.set_budget(rig.agent_id, Budget(steps=9))
     await rig.once(lambda: rig.messages_of(rig.agent_id)[-1].text == "with more")
     rig.engine.stop(rig.agent_id)
-    await rig.until(AgentEnded)
+    ended = await rig.until(AgentEnded)
+    assert ended.status == "stopped", "the child works on although its parent was stopped"
+    assert rig.of(BudgetReached) == []
     await rig.engine.close()
 
 

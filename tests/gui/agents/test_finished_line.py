@@ -73,6 +73,7 @@ def test_the_line_stands_right_below_the_rows_however_few(side, qtbot) -> None:
         hear(side, *ended, *shown)
         tree = side.agents.tree
         qtbot.waitUntil(lambda tree=tree: tree.view.height() == tree.view.sizeHint().height())
+        assert line(side).text().strip() == "4 finished", "nobody knows that there are more"
 
 
 def test_three_that_finished_are_one_line_that_opens(side, qtbot) -> None:

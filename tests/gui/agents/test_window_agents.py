@@ -63,11 +63,6 @@ def provider(monkeypatch, team):
 
 
 @pytest.fixture
-def window(open_window, provider, project):
-    return open_window(project, model=provider.model, api_base=provider.api_base)
-
-
-@pytest.fixture
 def heard(window):
     """Every event the window got."""
     events = []
@@ -254,8 +249,10 @@ def test_a_subagent_is_paused_stepped_and_resumed_from_the_list_of_commands(wind
     run_command(qtbot, window, "Take one step: alpha")
     qtbot.waitUntil(lambda: len(team.requests["alpha"]) == 2, timeout=WAIT)
     wait_agent(qtbot, window, "alpha", "paused")
+    assert len(team.requests["alpha"]) == 2, "one step is one request, not two"
     run_command(qtbot, window, "Resume: alpha")
     wait_agent(qtbot, window, "alpha", "completed")
+    assert len(team.requests["alpha"]) == 3
 
 
 def run_command(qtbot, window, title):
@@ -324,6 +321,7 @@ def test_what_waits_is_counted_where_the_panel_is_opened(window, team, qtbot):
     wait_agent(qtbot, window, "alpha", "waiting_answer")
     button = window.frame.header.side_button
     qtbot.waitUntil(lambda: "1 waiting for you" in button.accessibleName(), timeout=WAIT)
+    assert button.isVisible(), "nobody sees that somebody waits"
 
 
 def test_a_long_result_is_copied_whole(window, team, heard, qtbot):
@@ -334,7 +332,8 @@ def test_a_long_result_is_copied_whole(window, team, heard, qtbot):
     alpha = wait_agent(qtbot, window, "alpha", "completed")
     QGuiApplication.clipboard().setText("")
     panel_of(window).result_requested.emit(alpha.id)
-    qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == long.strip(), timeout=WAIT)
+    qtbot.waitUntil(lambda: bool(QGuiApplication.clipboard().text()), timeout=WAIT)
+    assert QGuiApplication.clipboard().text() == long.strip()
 
 
 def test_the_stop_button_names_whom_it_stops(window, team, heard, qtbot):
@@ -347,6 +346,9 @@ def test_the_stop_button_names_whom_it_stops(window, team, heard, qtbot):
     qtbot.waitUntil(lambda: stop.accessibleName() == "Stop Main + 2", timeout=WAIT)
     window.flow.show_agent(agents_of(window)["alpha"].id)
     qtbot.waitUntil(lambda: stop.accessibleName() == "Stop alpha", timeout=WAIT)
+    qtbot.mouseClick(stop, Qt.MouseButton.LeftButton)
+    wait_agent(qtbot, window, "alpha", "stopped")
+    assert agents_of(window)["beta"].status == "waiting_answer", "the button named alpha alone"
 
 
 def test_a_subagents_model_is_called_as_everywhere_else(open_window, project, qtbot):

@@ -3,19 +3,24 @@
 import asyncio
 import threading
 
+import msgspec
 import pytest
 from PySide6.QtCore import QThread
 
+from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
     AgentsChanged,
     EngineFailed,
     ListChanged,
     NoteQueued,
     PartDelta,
+    SessionOpened,
     SessionsChanged,
 )
 from desktop_agent.core.ids import AgentId, MessageId, NoteId, SessionId
 from desktop_agent.core.notes import Note
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.bridge.backend import BridgeClosed
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.bridge.engine_thread import newest_snapshots
@@ -220,6 +225,22 @@ def test_only_the_newest_snapshot_of_a_batch_is_kept_and_no_happening_is_dropped
     ]
     assert kept[1] is there
     assert kept[3] is new
+
+
+def test_rows_from_before_a_session_is_opened_again_do_not_undo_what_it_opens_with():
+    session = SessionInfo(SessionId("se_1"), AGENT, "One", Workspace("/w"), "m")
+    running = AgentInfo(AgentId("sa_1"), session.id, "a", status="running")
+    done = msgspec.structs.replace(running, status="completed")
+    other = AgentInfo(AgentId("sa_2"), session.id, "b")
+    batch = [
+        AgentsChanged(session.id, (running,), is_whole=False),
+        SessionOpened(session, (done, other)),
+        AgentsChanged(session.id, (other,), is_whole=False),
+    ]
+    known = ()
+    for event in newest_snapshots(batch):
+        known = event.over(known) if isinstance(event, AgentsChanged) else event.agents
+    assert {row.id: row.status for row in known}["sa_1"] == "completed"
 
 
 def test_of_many_changes_of_a_task_list_the_window_gets_the_newest_of_each_agent():

@@ -40,6 +40,7 @@ class Crossing(QObject):
         super().__init__()
         self.engine, self.queries, self.changes = Heard(), Answering(), Answering()
         self.settings = self.skills = self.keys = self.catalog = self.files = self.updates = None
+        self.places = None
 
 
 @pytest.fixture

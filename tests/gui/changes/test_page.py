@@ -92,14 +92,16 @@ def test_files_are_listed_with_counts_and_who_changed_them_last(page):
     assert first.startswith("src/retry.py, changed, explorer · ")
     assert first.endswith("40 lines added, 12 removed")
     assert "src/clock.py, new, Main" in spoken(page)[1]
-    assert "3 files · +62 −12 · since " in words_in(page)
+    assert "3 files\n+62\n−12\nsince " in words_in(page)
 
 
 def test_marks_tell_what_was_changed_since_and_what_cannot_come_back(page):
-    show(page, since=("src/clock.py",))
+    moved = file("dist/app.js", "created", is_held=False)
+    show(page, *SETS, made("cs_4", moved), since=("src/clock.py",))
     marks = {one.path: one.mark for one in rows(page)}
     assert marks["src/clock.py"] == "changed by you since"
     assert marks["trace.bin"] == "can’t come back"
+    assert marks["dist/app.js"] == "stays after an undo"
     assert marks["src/retry.py"] == ""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.changes import FolderLook
@@ -21,6 +21,7 @@ from tests.helpers.windows import bridge_of, part, side_panel, words_in
 MINE = [f"mine{n}.txt" for n in range(5)]
 THEIRS = [f"theirs{n}.txt" for n in range(3)]
 MADE = ["made0.txt", "made1.txt"]
+MOST_KEYS = 200
 COMMAND = "printf 'one\\n' > made0.txt && printf 'two\\n' > made1.txt"
 
 
@@ -133,52 +134,156 @@ def test_a_first_look_that_takes_long_is_shown_and_skipped_with_its_consequence(
     assert looks.stopped == [window.flow.current]
 
 
+class Mouse:
+    """Does everything by clicks."""
+
+    def __init__(self, qtbot, window):
+        self._qtbot, self._window = qtbot, window
+
+    def click(self, widget):
+        self._qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+    def click_row(self, view, index):
+        view.scrollTo(index)
+        at = view.visualRect(index).center()
+        self._qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
+
+    def press(self, name):
+        """Press the lowest button of that name in the conversation."""
+        self.click(wait_button(self._qtbot, self._window, name))
+
+    def undo_subagent(self, agent_id):
+        """In the menu of its row; a click on the row would open its conversation."""
+        view = side_panel(self._window).agents.tree.view
+        at = view.visualRect(view.model().index_of(agent_id)).center()
+        port, reason = view.viewport(), QContextMenuEvent.Reason.Mouse
+
+        def actions():
+            menu = part(self._window, "agentMenu")
+            if menu is None or not menu.isVisible():
+                asked = QContextMenuEvent(reason, at, port.mapToGlobal(at))
+                QApplication.sendEvent(port, asked)
+                return []
+            return [one for one in menu.actions() if one.objectName() == "agent-undo"]
+
+        self._qtbot.waitUntil(lambda: bool(actions()), timeout=WAIT)
+        (undo,), menu = actions(), part(self._window, "agentMenu")
+        self._qtbot.waitUntil(undo.isEnabled, timeout=WAIT)
+        left = Qt.MouseButton.LeftButton
+        self._qtbot.mouseClick(menu, left, pos=menu.actionGeometry(undo).center())
+
+    def open_changes(self):
+        self.click(self._window.frame.header.changes_button)
+
+    def undo_file(self, page, path):
+        self.click_row(page.list, page.list.model().index_of(path))
+        self.click(part(self._window, "undoChanged"))
+
+    def agree(self, dialog):
+        self.click(dialog.findChild(QPushButton, "takeUndo"))
+
+
+class Keys:
+    """Touches no mouse: every key goes to what has the focus."""
+
+    def __init__(self, qtbot, window):
+        self._qtbot, self._window = qtbot, window
+
+    def be_there(self):
+        """Have the window in front, as a desktop does when a dialog closes."""
+        self._window.activateWindow()
+        self._qtbot.waitUntil(self._window.isActiveWindow, timeout=WAIT)
+
+    def key(self, key, modifiers=Qt.KeyboardModifier.NoModifier):
+        self._qtbot.keyClick(QApplication.focusWidget() or self._window, key, modifiers)
+
+    def go_on(self, key, is_there):
+        """Press a key until one is there; the parts of a window are not endless."""
+        for _ in range(MOST_KEYS):
+            if is_there(QApplication.focusWidget()):
+                return
+            self.key(key)
+        raise AssertionError(QApplication.focusWidget())
+
+    def go_to(self, name):
+        """Go round the parts of the window to one of them."""
+        self.go_on(Qt.Key.Key_F6, lambda at: at is not None and at.objectName() == name)
+
+    def press(self, name):
+        self.be_there()
+        wanted = wait_button(self._qtbot, self._window, name)
+        self.go_to("transcript")
+        self.go_on(Qt.Key.Key_Tab, lambda at: at is wanted)
+        self.key(Qt.Key.Key_Space)
+
+    def undo_subagent(self, agent_id):
+        self.be_there()
+        self.go_to("agentTree")
+        tree = side_panel(self._window).agents.tree
+        self.go_on(Qt.Key.Key_Down, lambda _: tree.current.key == agent_id)
+        undo = wait_part(self._qtbot, self._window, "steer-undo")
+        self._qtbot.waitUntil(undo.isEnabled, timeout=WAIT)
+        self.go_on(Qt.Key.Key_Tab, lambda at: at is undo)
+        self.key(Qt.Key.Key_Space)
+
+    def open_changes(self):
+        self.be_there()
+        both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        self.key(Qt.Key.Key_D, both)
+
+    def undo_file(self, page, path):
+        self.go_on(Qt.Key.Key_Down, lambda _: page.list.current.path == path)
+        self.key(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+
+    def agree(self, dialog):
+        self._qtbot.waitUntil(dialog.isActiveWindow, timeout=WAIT)
+        self.key(Qt.Key.Key_Return)
+
+
+@pytest.mark.parametrize("hand", [Mouse, Keys])
 def test_a_subagent_a_message_and_a_file_are_taken_back_and_the_persons_own_edit_stays(
-    window, team, heard, project, qtbot
+    window, team, heard, project, qtbot, hand
 ):
     before = texts(project)
     work(qtbot, window, team, heard)
     after = texts(project)
     own = {"mine0.txt": "mine0.txt after\nand mine\n"}
     (project / "mine0.txt").write_text(own["mine0.txt"], encoding="utf-8")
+    hand = hand(qtbot, window)
 
-    # The subagent, at its card.
-    alpha = agents_of(window)["alpha"]
-    panel = side_panel(window).agents
-    panel.select(alpha.id)
-    undo = wait_part(qtbot, window, "steer-undo")
-    qtbot.waitUntil(undo.isEnabled, timeout=WAIT)
-    qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
-    agree(qtbot, window)
-    wait_said(qtbot, window, "3 files restored")
+    def agree():
+        dialog = wait_part(qtbot, window, "undoDialog")
+        words = words_in(dialog)
+        hand.agree(dialog)
+        return words
+
+    # The subagent, at its card or its row.
+    hand.undo_subagent(agents_of(window)["alpha"].id)
+    agree()
+    wait_shown(qtbot, window, "You took back 3 files")
+    assert not window.frame.notices.isVisible()
     theirs = {name: before[name] for name in THEIRS}
     assert texts(project) == after | theirs | own
 
-    # The rest of the message, by keys at its end; what the person changed is kept unasked for.
-    line = wait_button(qtbot, window, "undoChanges")
-    line.setFocus(Qt.FocusReason.TabFocusReason)
-    qtbot.keyClick(line, Qt.Key.Key_Space)
-    assert "mine0.txt" in agree(qtbot, window)
+    # The rest of the message, at its end; what the person changed is kept unasked for.
+    hand.press("undoChanges")
+    assert "mine0.txt" in agree()
     wait_said(qtbot, window, "6 files restored, 1 left as you have it")
     assert texts(project) == before | own
 
     # And back again, in its place.
-    qtbot.mouseClick(wait_part(qtbot, window, "noticeAction"), Qt.MouseButton.LeftButton)
-    wait_said(qtbot, window, "6 files put back")
+    hand.press("redoChanges")
+    wait_shown(qtbot, window, "You put back 6 files")
     assert texts(project) == after | theirs | own
 
     # One file, on the page of all changes.
-    window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow, timeout=WAIT)
-    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    qtbot.keyClick(window, Qt.Key.Key_D, both)
+    hand.open_changes()
     page = wait_part(qtbot, window, "changesPage")
     qtbot.waitUntil(lambda: page.list.model().rowCount() == 7, timeout=WAIT)
     rows = page.list.model().rows()
     assert [one.path for one in rows if one.mark] == ["mine0.txt"]
-    page.list.setCurrentIndex(page.list.model().index_of("mine3.txt"))
-    qtbot.keyClick(page.list, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    agree(qtbot, window)
+    hand.undo_file(page, "mine3.txt")
+    agree()
     wait_said(qtbot, window, "1 file restored")
     assert texts(project) == after | theirs | own | {"mine3.txt": before["mine3.txt"]}
     qtbot.waitUntil(lambda: page.list.model().rowCount() == 6, timeout=WAIT)
@@ -215,9 +320,8 @@ def test_after_a_restart_the_message_still_tells_and_takes_back(
     wait_shown(qtbot, again, "10 files")
     qtbot.mouseClick(wait_button(qtbot, again, "undoChanges"), Qt.MouseButton.LeftButton)
     agree(qtbot, again)
-    wait_said(qtbot, again, "10 files restored")
-    assert texts(project) == before
     wait_shown(qtbot, again, "You took back 10 files")
+    assert texts(project) == before
 
 
 def test_while_a_command_runs_the_refusal_is_told_where_redo_would_stand(
@@ -244,7 +348,7 @@ def test_while_a_command_runs_the_refusal_is_told_where_redo_would_stand(
     wait_idle(qtbot, window)
     window.commands.undo_all.trigger()
     agree(qtbot, window)
-    wait_said(qtbot, window, "restored")
+    wait_shown(qtbot, window, "You took back")
     assert (project / "mine0.txt").read_text(encoding="utf-8") == "mine0.txt before\n"
     assert (project / "mine1.txt").read_text(encoding="utf-8") == "mine1.txt before\n"
 
@@ -262,6 +366,8 @@ def test_settings_show_what_undo_takes_and_empty_it(window, team, heard, project
     box = group.findChild(Question, "emptyUndoQuestion")
     next(one for one in box.buttons() if one.text().strip() == "Empty").click()
     qtbot.waitUntil(lambda: "Nothing is kept at present." in words_in(group), timeout=WAIT)
+    assert buttons() == []
+    assert (project / "mine1.txt").read_text(encoding="utf-8") == "mine1.txt after\n"
 
 
 def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
@@ -274,7 +380,7 @@ def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
     wait_idle(qtbot, window)
     qtbot.mouseClick(wait_button(qtbot, window, "undoChanges"), Qt.MouseButton.LeftButton)
     agree(qtbot, window)
-    wait_said(qtbot, window, "2 files restored")
+    wait_shown(qtbot, window, "You took back 2 files")
     assert texts(project) == before
 
     def cards():
@@ -287,7 +393,7 @@ def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
     qtbot.waitUntil(lambda: len(cards()) == 2, timeout=WAIT)
     last = max(cards(), key=lambda one: one.y())
     qtbot.mouseClick(last.findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)
-    wait_said(qtbot, window, "1 file put back")
+    wait_shown(qtbot, window, "You put back 1 file")
     assert texts(project) == before | {"mine1.txt": "mine1.txt after\n"}
     qtbot.waitUntil(lambda: len(cards()) == 1, timeout=WAIT)
     qtbot.mouseClick(cards()[0].findChild(QPushButton, "redoChanges"), Qt.MouseButton.LeftButton)

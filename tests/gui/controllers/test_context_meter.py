@@ -1,25 +1,12 @@
 """What fills the context is one click, or key, from the message box; room can be made there."""
 
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 from desktop_agent.core.events import CommandRefused, ContextCompacted
 from tests.helpers.patience import HANG_MS as WAIT
-from tests.helpers.providers import LoopbackProvider, Say
+from tests.helpers.providers import Say
 from tests.helpers.windows import bridge_of, part
-
-
-@pytest.fixture
-def provider(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
-    with LoopbackProvider("openai", []) as server:
-        yield server
-
-
-@pytest.fixture
-def window(open_window, provider, project):
-    return open_window(project, model=provider.model, api_base=provider.api_base)
 
 
 def said(window, text):

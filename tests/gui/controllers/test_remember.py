@@ -1,6 +1,5 @@
 """What the user wants remembered stands in the settings, and every agent is given it."""
 
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit
@@ -8,20 +7,8 @@ from PySide6.QtWidgets import QPlainTextEdit
 from desktop_agent import paths
 from desktop_agent.adapters.config.settings_file import load
 from tests.helpers.patience import HANG_MS as WAIT
-from tests.helpers.providers import LoopbackProvider, Say
+from tests.helpers.providers import Say
 from tests.helpers.windows import part
-
-
-@pytest.fixture
-def provider(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
-    with LoopbackProvider("openai", []) as server:
-        yield server
-
-
-@pytest.fixture
-def window(open_window, provider, project):
-    return open_window(project, model=provider.model, api_base=provider.api_base)
 
 
 def write(qtbot, window, text):
@@ -62,12 +49,16 @@ def test_a_line_to_remember_is_said_shown_kept_and_given_to_the_agent(window, pr
     assert "- I use uv, not pip." in str(provider.requests[0].body)
 
 
-def test_what_is_edited_in_the_settings_counts(window, qtbot):
+def test_what_is_edited_in_the_settings_counts(window, provider, qtbot):
     qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
     box = field(window)
     box.setPlainText("Be brief.")
     part(window, "settingsDialog").close()
     qtbot.waitUntil(lambda: window.flow.settings.instructions == "Be brief.", timeout=WAIT)
+    provider.push(Say("Yes."))
+    write(qtbot, window, "Ready?")
+    qtbot.waitUntil(lambda: bool(provider.requests), timeout=WAIT)
+    assert "Be brief." in str(provider.requests[0].body), "the agent is not told"
 
 
 def test_without_a_line_it_says_what_is_missing(window, qtbot):

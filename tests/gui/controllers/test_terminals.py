@@ -9,22 +9,10 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QPlainTextEdit
 
 from tests.adapters.sandbox.conftest import need_sandbox
 from tests.helpers.patience import HANG_MS as WAIT
-from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.providers import Calls, Say
 from tests.helpers.windows import part
 
 COMMAND = 'echo ready; while read line; do echo "got $line"; done'
-
-
-@pytest.fixture
-def provider(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
-    with LoopbackProvider("openai", []) as server:
-        yield server
-
-
-@pytest.fixture
-def window(open_window, provider, project):
-    return open_window(project, model=provider.model, api_base=provider.api_base)
 
 
 def visible(window, name):

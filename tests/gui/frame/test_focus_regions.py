@@ -2,6 +2,7 @@
 
 import argparse
 import gc
+from functools import partial
 
 import pytest
 from PySide6.QtCore import QSize, Qt
@@ -18,11 +19,14 @@ from desktop_agent.gui.transcript.document.styles import Styles
 from desktop_agent.gui.transcript.state.items import AnswerItem
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 from tests import gallery
+from tests.gui.frame.focus_rings import faults
 from tests.helpers import spoken
 from tests.helpers.wrappers import misplaced
 
 WAIT = 60_000
 ROUNDS = 20
+# Whose controls are looked at for rings: to compare the pixels of every part takes minutes.
+RINGED = ("first", "usage")
 ENOUGH = 40
 ANSWER = "All is well, {place}."
 
@@ -120,11 +124,13 @@ class _Walked(gallery.Gallery):
     """Takes no pictures: goes round by F6 in each state, and tries the window out."""
 
     qtbot = None
+    has_rings = False
     states = 0
 
     def __init__(self, *given):
         super().__init__(*given)
         self.clipped, self.unsaid = set(), set()
+        self.ringed, self.unringed = set(), set()
 
     async def take(self, name, widget=None):
         await gallery.pause(0.01)
@@ -142,9 +148,16 @@ class _Walked(gallery.Gallery):
         assert misplaced() == [], name
         assert visited[0] in visited[1:], name
         self.unsaid |= {f"{name}: {one}" for one in spoken.faults()}
+        await self._look_at_rings(name)
         self._hear_answer(name)
         if before is not None and isValid(before):
             before.setFocus()
+
+    async def _look_at_rings(self, name):
+        if self.has_rings and QApplication.activePopupWidget() is None:
+            active = QApplication.activeWindow() or self.window
+            settle = partial(gallery.pause, 0)
+            self.unringed |= {f"{name}: {one}" for one in await faults(active, settle, self.ringed)}
 
     def _focus(self):
         return QApplication.focusWidget()
@@ -172,10 +185,11 @@ class _Walked(gallery.Gallery):
 
 
 @pytest.mark.parametrize("part", list(gallery.PARTS))
-def test_in_every_state_f6_goes_round_in_sight_and_all_is_said_as_what_it_is(
+def test_in_every_state_f6_goes_round_in_sight_and_all_is_said_and_ringed_as_what_it_is(
     qapp, qtbot, theme, run_on_window, monkeypatch, tmp_path, part
 ):
     monkeypatch.setattr(_Walked, "qtbot", qtbot)
+    monkeypatch.setattr(_Walked, "has_rings", part in RINGED)
     given = argparse.Namespace(theme="light", width=1440, text=100, folder=tmp_path, only=[])
 
     async def play():
@@ -191,6 +205,7 @@ def test_in_every_state_f6_goes_round_in_sight_and_all_is_said_as_what_it_is(
     assert walked.states > 1
     assert not walked.clipped
     assert not walked.unsaid
+    assert sorted(walked.unringed) == []
 
 
 def test_a_text_that_leaves_the_transcript_takes_no_document_along(qtbot, theme):

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.gui.kit.reading_order import tab_stops
+from desktop_agent.gui.kit.reading_order import focus_next, tab_stops
 from tests import gallery
 from tests import gallery_story as story
 from tests.helpers.windows import part
@@ -169,3 +169,27 @@ def test_a_field_with_parts_and_a_view_are_one_stop_each(qtbot):
     whole.show()
     assert tab_stops(whole) == list(parts)
     assert misplaced() == []
+
+
+@pytest.mark.parametrize("is_forward", [True, False])
+def test_a_box_of_numbers_that_tab_reaches_is_seen_as_a_whole(qtbot, is_forward):
+    window, content = QWidget(), QWidget()
+    qtbot.addWidget(window)
+    area = QScrollArea(window)
+    boxes = [QSpinBox() for _ in range(40)]
+    column = QVBoxLayout(content)
+    for one in boxes:
+        column.addWidget(one)
+    area.setWidget(content)
+    area.resize(200, 205)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    seen = set()
+    for _ in range(len(boxes) + 1):
+        assert focus_next(window, is_forward=is_forward)
+        reached = QApplication.focusWidget()
+        if reached in boxes:
+            seen.add(reached)
+            assert reached.visibleRegion().boundingRect() == reached.rect()
+    assert seen == set(boxes)

@@ -14,7 +14,7 @@ from desktop_agent.gui.language_models.checkup_text import GOOD_CONTEXT
 from desktop_agent.gui.language_models.picker import ModelPicker
 from desktop_agent.gui.settings.models_page import ModelsPage
 from tests.helpers.patience import HANG_MS as WAIT
-from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.providers import Calls, Say
 
 QWEN = ModelInfo("ollama_chat/qwen3:8b", "qwen3:8b", "ollama", "http://127.0.0.1:11434")
 
@@ -32,18 +32,6 @@ def popover(qtbot, theme):
     one.open_below(anchor, above=True)
     yield one
     window.close()
-
-
-@pytest.fixture
-def provider(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
-    with LoopbackProvider("openai", []) as server:
-        yield server
-
-
-@pytest.fixture
-def window(open_window, provider, project):
-    return open_window(project, model=provider.model, api_base=provider.api_base)
 
 
 def lines(popover):
@@ -134,3 +122,4 @@ def test_the_check_asks_the_model_and_shows_what_came(window, provider, qtbot):
     picker.check_requested.emit(model)
     popover = window.findChild(CheckupPopover)
     qtbot.waitUntil(lambda: "Tools: it calls them" in lines(popover), timeout=WAIT)
+    assert len(provider.requests) == 2, "a check costs two requests, no more"

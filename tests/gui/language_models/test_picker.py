@@ -129,6 +129,7 @@ def test_two_thousand_models_open_and_filter(qtbot, picker):
 def test_sources_can_be_added_from_here(qtbot, picker):
     with qtbot.waitSignal(picker.settings_requested):
         picker.findChild(QAbstractButton, "addModelSource").click()
+    assert not picker.isVisible(), "it covers the settings that it opened"
 
 
 def test_what_is_unknown_is_left_out_of_the_hints():

@@ -13,18 +13,11 @@ from desktop_agent.core.mcp import McpServer
 from desktop_agent.gui.transcript.cards import form_card
 from desktop_agent.gui.transcript.cards.form_card import FormCard
 from tests.helpers.patience import HANG_MS as WAIT
-from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.providers import Calls, Say
 from tests.helpers.windows import bridge_of, part, words_in
 from tests.mcp.rig import SERVERS, honest
 
 ENTER, ESCAPE = Qt.Key.Key_Return, Qt.Key.Key_Escape
-
-
-@pytest.fixture
-def provider(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
-    with LoopbackProvider("openai", []) as server:
-        yield server
 
 
 @pytest.fixture

@@ -16,19 +16,12 @@ from desktop_agent.gui.mcp import sign_in_box
 from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
 from tests.helpers.forked import script_by_fork
 from tests.helpers.patience import HANG_MS as WAIT
-from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.providers import Calls, Say
 from tests.helpers.windows import bridge_of, part, words_in
 from tests.mcp.rig import SERVERS
 from tests.mcp.servers.signing import SigningServer
 
 COMMAND = " ".join(script_by_fork(SERVERS / "honest.py"))
-
-
-@pytest.fixture
-def provider(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
-    with LoopbackProvider("openai", []) as server:
-        yield server
 
 
 @pytest.fixture
@@ -95,6 +88,7 @@ def test_a_server_waits_for_a_yes_where_no_sandbox_holds(window, qtbot):
     detail = part(window, "serverDetail")
     until(qtbot, lambda: "No sandbox holds here" in words_in(detail))
     until(qtbot, lambda: getattr(state_of(window, "honest"), "needs_consent", False))
+    assert not is_running(window, "honest")
     qtbot.mouseClick(part(window, "allowServer"), Qt.MouseButton.LeftButton)
     until(qtbot, lambda: is_running(window, "honest"))
 
@@ -122,6 +116,7 @@ def test_keys_switch_a_server_and_a_tool_off(window, qtbot):
     until(qtbot, lambda: state_of(window, "honest").server.tools_off == ("add",))
     qtbot.keyClick(part(window, "serverList"), Qt.Key.Key_Space)
     until(qtbot, lambda: state_of(window, "honest").phase == "off")
+    assert state_of(window, "honest").server.tools_off == ("add",), "a choice of tools is lost"
 
 
 def test_a_server_is_removed_after_a_question(window, qtbot):
@@ -157,6 +152,7 @@ def test_escape_leads_back_to_the_conversation(window, qtbot):
     until(qtbot, page.isVisible)
     qtbot.keyClick(page, Qt.Key.Key_Escape)
     until(qtbot, lambda: not page.isVisible())
+    assert part(window, "composerText").isVisible(), "there is nothing to write in"
 
 
 def test_signing_in_shows_the_address_and_opens_it_by_a_press_alone(window, qtbot, monkeypatch):

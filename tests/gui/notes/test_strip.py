@@ -190,6 +190,8 @@ def test_who_writes_in_a_note_that_leaves_goes_on_in_the_message_box(qtbot, comp
     qtbot.waitFocus(rows(composer)[0].findChild(QLineEdit, "noteEditor"))
     follow(composer, NoteTaken(AGENT, "no_1", "me_1"))
     qtbot.waitUntil(lambda: composer.box.edit.hasFocus())
+    qtbot.keyClicks(composer.box.edit, ", please")
+    assert composer.draft() == ", please", "what is typed on goes nowhere"
 
 
 def test_a_waiting_note_can_be_withdrawn_and_a_taken_one_can_not(qtbot, composer):

@@ -322,7 +322,7 @@ def test_the_licences_can_be_read(qtbot, dialog):
 def test_every_page_is_reached_by_keyboard_and_every_control_has_a_name(qtbot, dialog):
     names = dialog.findChild(QWidget, "settingsPages")
     names.setFocus()
-    for number in range(6):
+    for number in range(7):
         pages = dialog.findChild(QStackedWidget)
         assert pages.currentIndex() == number
         page = pages.currentWidget()
@@ -474,15 +474,15 @@ def test_the_palette_offers_each_setting_by_the_name_it_has_here(dialog):
     """One that is missing there, or is called otherwise, is not found by typing."""
     kinds = (ChoiceBox, NumberBox, Switch, InstructionsBox)
     controls = [one for kind in kinds for one in dialog.findChildren(kind)]
-    # What belongs to a new rule is none; one whose card is hidden is offered by its page alone.
-    for_a_rule = ("hostScope", "refuseKind", "refuseScope")
+    # What belongs to a new rule or place is none; one whose card is hidden is offered by its page.
+    for_a_rule = ("hostScope", "refuseKind", "refuseScope", "placeKind")
     found = {
         one.objectName(): one.accessibleName()
         for one in controls
         if one.objectName() not in (*for_a_rule, "") and not is_hidden(one)
     }
     offered = {one.control: one for one in setting_entries()}
-    assert set(offered) == {*found, "defaultModel", "addSubagentModel"}
+    assert set(offered) == {*found, "defaultModel", "addSubagentModel", "placeName"}
     for name, spoken in found.items():
         assert offered[name].title.rpartition(": ")[2] == spoken
     for one in offered.values():

@@ -35,7 +35,7 @@ SKILLS = (
     skill(
         "pdf",
         "bundled",
-        needs=("Its scripts need pypdf, which this computer lacks.",),
+        needs=("It needs the program pandoc, which this computer does not have.",),
     ),
     skill("design", "other_app", warnings=("The name is longer than 64 characters.",)),
     skill("pdf", "other_app", where="other", shadowed_by="/home/ada/skills/pdf"),

@@ -37,6 +37,11 @@ class SlowLibrary(SkillLibrary):
         await self._pass(f"fetch {address.rpartition('/')[2]}")
         return found
 
+    async def fetch_progress(self, address):
+        # What is held was fetched already.
+        is_held = f"fetch {address.rpartition('/')[2]}" in self.waiting
+        return 2_500_000 if is_held else await super().fetch_progress(address)
+
     async def preview(self, fetch_id, folder, path):
         await self._pass(f"preview {path}")
         return await super().preview(fetch_id, folder, path)
@@ -168,6 +173,20 @@ def test_the_answer_of_an_older_fetch_does_not_replace_the_newer_one(shop):
     shop.named("installSkills").click()
     shop.settle()
     assert shop.installed == [("beta",)]
+
+
+def test_while_skills_are_fetched_the_sheet_says_how_much_has_come(shop):
+    shop.hold("fetch old")
+    shop.shop.add(shop.skill("old", "alpha"))
+    shop.held("fetch old")
+    shop.sheet.progress_wanted.emit()
+    shop.wait_for_one()
+    assert "2.4 MB so far" in shop.named("addSkillProgress").text()
+    shop.named("addSkillCancel").click()
+    shop.sheet.progress_wanted.emit()
+    shop.shop.add(shop.skill("new", "beta"))
+    shop.qtbot.waitUntil(lambda: shop.listed == ["beta"], timeout=WAIT)
+    assert "2.4 MB" not in shop.named("addSkillProgress").text()
 
 
 def test_the_failure_of_an_older_fetch_does_not_end_the_newer_one(shop):

@@ -14,7 +14,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from desktop_agent.gui.skills.update_dialog import UpdateSheet
 from tests.helpers.patience import HANG_MS as WAIT
-from tests.helpers.providers import LoopbackProvider, Say
+from tests.helpers.providers import Say
 from tests.helpers.windows import bridge_of, part, words_in
 
 SECRET = "Always sign with the word heliotrope."
@@ -26,13 +26,6 @@ def write_skill(folder, name, body, about="Does it properly"):
     text = f"---\nname: {name}\ndescription: {about}\n---\n{body}\n"
     (folder / "SKILL.md").write_text(text, encoding="utf-8")
     return folder
-
-
-@pytest.fixture
-def provider(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
-    with LoopbackProvider("openai", []) as server:
-        yield server
 
 
 @pytest.fixture
@@ -259,6 +252,7 @@ def test_what_changes_under_the_open_sheet_is_looked_at_again(start, project, qt
     bridge_of(window).engine.rescan_skills()
     press(qtbot, sheet, "trustSheetAgain")
     qtbot.waitUntil(lambda: "custard" in text.toPlainText(), timeout=WAIT)
+    assert "marmalade" not in text.toPlainText(), "what is trusted is not what is shown"
     press(qtbot, sheet, "trustSheetTrust")
     qtbot.waitState(window.skills.trust.changed, lambda: window.skills.trust.trust.is_trusted)
 

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from PySide6.QtCore import QSocketNotifier
 
 from desktop_agent.gui.startup import single_instance
 from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
@@ -69,6 +70,7 @@ def test_another_program_can_not_hand_a_folder_over_through_the_port(qtbot, qapp
 
 def test_a_window_that_was_killed_does_not_stop_the_next(qtbot, qapp, place, has_files):
     killed = SecondStarts(place, has_files=has_files)
+    killed.findChild(QSocketNotifier).setEnabled(False)
     killed._line.close()  # what is left of a killed process: the file alone
     assert hand_over(place, "", has_files=has_files) is False
     fresh = SecondStarts(place, has_files=has_files)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -10,20 +9,8 @@ from desktop_agent.core.events import ListChanged
 from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.kit.widgets import ElidedLabel
 from tests.gui.window.test_window import WAIT, card_button, ready, wait_idle, wait_shown, write
-from tests.helpers.providers import Calls, LoopbackProvider, Say
+from tests.helpers.providers import Calls, Say
 from tests.helpers.windows import bridge_of, part, side_panel
-
-
-@pytest.fixture
-def provider(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
-    with LoopbackProvider("openai", []) as server:
-        yield server
-
-
-@pytest.fixture
-def window(open_window, provider, project):
-    return open_window(project, model=provider.model, api_base=provider.api_base)
 
 
 def panel_of(window):
@@ -130,6 +117,7 @@ def test_the_list_is_there_again_after_a_restart(open_window, window, provider, 
     wait_shown(qtbot, again, "Noted.")
     qtbot.waitUntil(lambda: side_panel(again) is not None, timeout=WAIT)
     qtbot.waitUntil(lambda: subjects(again) == ["later"], timeout=WAIT)
+    assert side_panel(again).isVisible(), "the plan is kept where nobody sees it"
 
 
 def test_a_click_on_a_task_shows_the_call_that_changed_it(window, provider, qtbot):
@@ -142,6 +130,8 @@ def test_a_click_on_a_task_shows_the_call_that_changed_it(window, provider, qtbo
     qtbot.waitState(bar.valueChanged, lambda: bar.value() > 0)
     qtbot.keyClick(select(window, "here"), Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: bar.value() < bar.maximum() // 2, timeout=WAIT)
+    seen = [card.accessibleName() for card in page.cards.cards.values() if card.isVisible()]
+    assert any("here" in name for name in seen), "what changed the task is not in sight"
 
 
 def test_a_task_can_be_added_before_there_is_any(window, qtbot):

@@ -384,8 +384,10 @@ def test_an_old_failure_offers_nothing(view):
 def test_after_a_crash_the_session_offers_to_go_on(view, qtbot):
     fault = Fault("internal", "The app ended while this was running.", "continue")
     open_page(view, opened(begins(), ends("interrupted", fault=fault)))
+    go_on = button(last_card(view), "faultAction")
+    assert go_on.text().strip() == "Continue"
     with qtbot.waitSignal(view.resume_requested):
-        qtbot.mouseClick(button(last_card(view), "faultAction"), LEFT)
+        qtbot.mouseClick(go_on, LEFT)
 
 
 def test_a_stop_tells_what_it_cut_and_what_it_kept(view, qtbot):
@@ -462,8 +464,10 @@ def test_a_paused_agent_neither_spins_nor_counts(view, clock):
 
 def test_a_turn_at_its_limit_can_go_on(view, qtbot):
     open_page(view, opened(begins(), ends("step_limit")))
+    go_on = button(last_card(view), "continueTurn")
+    assert go_on.text().strip() == "Continue"
     with qtbot.waitSignal(view.resume_requested):
-        qtbot.mouseClick(button(last_card(view), "continueTurn"), LEFT)
+        qtbot.mouseClick(go_on, LEFT)
 
 
 def test_a_retry_counts_down(view, clock):

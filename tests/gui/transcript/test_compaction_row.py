@@ -97,3 +97,4 @@ def test_the_original_of_a_summary_is_one_click_away(view, qtbot):
     qtbot.waitUntil(lambda: shown(view, "showOriginal") is not None, timeout=WAIT)
     qtbot.mouseClick(shown(view, "showOriginal"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: bar.value() < 200, timeout=WAIT)
+    assert shown(view, "compactionHeader") is None, "it stays at the summary"

@@ -94,6 +94,7 @@ def test_a_column_sorts_by_numbers_then_text_and_back_to_the_files_order(view, q
     qtbot.waitUntil(lambda: column(viewer, 2) == ["x", "x", "=1+1", ""])
     press(qtbot, header, 2)
     qtbot.waitUntil(lambda: column(viewer) == ["beta", "Alpha", "gamma", "delta"])
+    assert (tmp_path / "data.csv").read_text("utf-8") == FILE, "looking at it changed the file"
 
 
 def press(qtbot, header, section):

@@ -82,6 +82,7 @@ def test_esc_leads_back_to_the_conversation(open_window, project, qtbot):
     qtbot.waitUntil(page.isVisible, timeout=WAIT)
     qtbot.keyClick(page.focusWidget() or page, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: not page.isVisible(), timeout=WAIT)
+    assert part(window, "composerText").isVisible(), "there is nothing to write in"
 
 
 def test_each_period_asks_from_its_first_day_and_a_late_answer_is_not_shown(page, qtbot):

@@ -77,7 +77,9 @@ def panel(qtbot, theme):
 def test_tasks_take_no_more_room_than_they_need_beside_subagents(panel, qtbot):
     follow(panel, story.team())
     panel.agents.tree.flush()
-    qtbot.waitUntil(lambda: panel.tasks.height() < 450 < panel.agents.height())
+    shown = panel.tasks.tasks.list
+    qtbot.waitUntil(lambda: panel.agents.height() > 450 and not shown.verticalScrollBar().maximum())
+    assert panel.tasks.height() < 450, "what the subagents need is taken by the tasks"
 
 
 def test_what_waits_for_the_person_gets_the_room(panel, qtbot):
@@ -167,6 +169,7 @@ def test_buttons_for_several_requests_are_never_squeezed(panel, qtbot):
         row.mark.setChecked(row.ask.is_approval)
     button = panel.agents.asks.findChild(QWidget, "asksAllow")
     qtbot.waitUntil(lambda: button.isVisible() and button.height() >= button.sizeHint().height())
+    assert button.width() >= button.sizeHint().width()
 
 
 def test_with_large_text_the_sidebar_leaves_a_narrow_window_to_the_page(qtbot, theme, scaled):
@@ -250,6 +253,8 @@ def test_tasks_get_the_room_that_the_subagents_leave_over(panel, qtbot):
     shown = panel.tasks.tasks.list
     qtbot.waitUntil(lambda: panel.tasks.height() > 480)
     qtbot.waitUntil(lambda: shown.verticalScrollBar().maximum() == 0)
+    last = shown.visualRect(shown.model().index_of(14))
+    assert shown.viewport().rect().contains(last), "the task that is worked on is out of sight"
 
 
 def test_the_task_that_is_worked_on_is_scrolled_into_view_until_the_person_scrolls(panel, qtbot):

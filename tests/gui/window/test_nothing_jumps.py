@@ -97,6 +97,7 @@ def test_the_text_one_reads_stays_as_the_side_panel_opens_and_closes(stage):
             window.frame.toggle_side()
             await settled()
             await until(lambda: first_line(window) == before)
+            assert bar.value() < bar.maximum(), "the page jumped to its end"
 
     stage(step)
 

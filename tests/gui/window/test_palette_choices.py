@@ -65,6 +65,7 @@ def test_a_setting_is_found_by_typing_and_opens_where_it_is_changed(window, qtbo
     control = dialog.findChild(QWidget, "retryTime")
     qtbot.waitUntil(lambda: not control.visibleRegion().isEmpty())
     qtbot.waitFocus(control)
+    assert control.accessibleName() == "Total retry time"
     dialog.close()
 
 

@@ -93,6 +93,7 @@ def test_what_a_subagent_said_opens_in_its_transcript(open_window, qtbot, projec
     look_for(qtbot, window, "lighthouse")
     qtbot.waitUntil(lambda: window.flow.agent == sessions, timeout=HANG_MS)
     qtbot.waitUntil(lambda: selected(window, sessions) == "lighthouse", timeout=HANG_MS)
+    assert is_in_view(window, sessions)
 
 
 @pytest.fixture

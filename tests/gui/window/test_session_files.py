@@ -135,3 +135,4 @@ def test_a_folder_that_takes_no_file_is_said(open_window, qtbot, session, tmp_pa
     dialog.fileSelected.emit(str(tmp_path / "gone" / "x.md"))
     dialog.close()
     qtbot.waitUntil(lambda: "can’t be written" in notice(window), timeout=HANG_MS)
+    assert not (tmp_path / "gone").exists(), "a folder was made that nobody asked for"

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.changes import UndoScope
 from desktop_agent.gui.frame.window_state import open_windows
@@ -50,6 +50,12 @@ def send(qtbot, window, words):
 def said_in(window):
     page = window.pages.page(window.flow.agent)
     return page.browser.toPlainText() if page is not None else ""
+
+
+def chips_of(window):
+    row = part(window, "attachmentRow")
+    shown = [one.accessibleName() for one in row.findChildren(QWidget) if one.isVisible()]
+    return [name for name in shown if name.startswith(("Attached", "Not attached"))]
 
 
 def approve_button(window):
@@ -130,6 +136,50 @@ def test_the_window_that_only_reads_changes_nothing_and_says_why(first, provider
     kept = first.known.sessions[info.id]
     assert (kept.title, kept.mode) == (info.title, info.mode)
     assert "Hello." in said_in(first)
+
+
+def test_what_was_attached_follows_the_writing_from_window_to_window(
+    first, project, provider, qtbot
+):
+    provider.push(Say("Hello."))
+    send(qtbot, first, "Say hello")
+    qtbot.waitUntil(lambda: "Hello." in said_in(first), timeout=WAIT)
+    second = open_second(qtbot, first)
+    show(qtbot, second, first.flow.current)
+    qtbot.mouseClick(part(second, "writeHere"), Qt.MouseButton.LeftButton)
+    notes = project / "notes.txt"
+    notes.write_text("The tide is at nine.", "utf-8")
+    second.frame.composer.set_text("What does it say?")
+    second.frame.composer.attach_files([notes])
+    qtbot.waitUntil(lambda: "Attached: notes.txt" in chips_of(second), timeout=WAIT)
+
+    qtbot.mouseClick(part(first, "writeHere"), Qt.MouseButton.LeftButton)
+    assert first.frame.composer.draft() == "What does it say?"
+    assert chips_of(first) == ["Attached: notes.txt"]
+    # What the reading window hears of its folder leaves the draft as it is being written.
+    first.frame.composer.set_text("What does it say now?")
+    second.frame.composer.box.set_skills(())
+    qtbot.mouseClick(part(second, "writeHere"), Qt.MouseButton.LeftButton)
+    assert second.frame.composer.draft() == "What does it say now?"
+    second.close()
+    assert chips_of(first) == ["Attached: notes.txt"]
+
+    provider.push(Say("Nine."))
+    qtbot.keyClick(part(first, "composerText"), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "Nine." in said_in(first), timeout=WAIT)
+    assert "The tide is at nine." in "".join(provider.requests[-1].user_texts)
+    assert not chips_of(first)
+
+
+def test_a_window_is_closed_by_a_command_while_there_is_another(first, qtbot):
+    assert not first.commands.close_window.isEnabled()
+    second = open_second(qtbot, first)
+    assert first.commands.close_window.isEnabled()
+    qtbot.keyClick(second, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    assert app_of(first).windows == [first]
+    assert not first.commands.close_window.isEnabled()
+    qtbot.keyClick(first, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    assert first.isVisible()
 
 
 def test_windows_share_settings_and_come_back_at_the_next_start(first, theme, qtbot):

@@ -1,9 +1,14 @@
-"""A server that behaves, made with the SDK: over its input and output, or HTTP on `--http PORT`."""
+"""A server that behaves, made with the SDK: over its input and output, or HTTP on `--http FD`.
+
+FD is a socket that listens already.
+"""
 
 import os
+import socket
 import sys
 from pathlib import Path
 
+import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
@@ -87,6 +92,8 @@ def broken_note() -> str:
 if __name__ == "__main__":
     print("honest is ready", file=sys.stderr, flush=True)
     if sys.argv[1:2] == ["--http"]:
-        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
+        listening = socket.socket(fileno=int(sys.argv[2]))
+        app = server.streamable_http_app(host="127.0.0.1")
+        uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listening])
     else:
         server.run()

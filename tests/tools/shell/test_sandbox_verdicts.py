@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -40,6 +40,9 @@ class Told:
         self, boundary: Boundary, directory: str, environment: Mapping[str, str]
     ) -> Enclosure:
         raise ToolError("the sandbox could not be made.")
+
+    async def look_ahead(self, roots: Sequence[str]) -> None:
+        return
 
     def temporary_folder(self, session_id: SessionId) -> str:
         raise NotImplementedError

@@ -18,6 +18,7 @@ from desktop_agent.tools.web.addresses import Network, is_public, look_up
 from desktop_agent.tools.web.html_markdown import markdown_of
 from desktop_agent.tools.web.web import make_web_fetch, web_fetch
 from desktop_agent.tools.web.web_client import checked_url
+from tests.adapters.loopback import listening
 from tests.tools.conftest import Bench
 
 
@@ -57,10 +58,8 @@ async def site() -> AsyncIterator[Site]:
 
     runner = web.ServerRunner(web.Server(answer))
     await runner.setup()
-    listener = web.TCPSite(runner, "127.0.0.1", 0)
-    await listener.start()
-    made.port = runner.addresses[0][1]
-    yield made
+    async with listening(runner) as made.port:
+        yield made
     await runner.cleanup()
 
 

@@ -28,7 +28,7 @@ from desktop_agent.adapters.skills.fetch.download import download
 from desktop_agent.adapters.skills.fetch.folder import copy_file, copy_folder
 from desktop_agent.adapters.skills.fetch.found import found_skills
 from desktop_agent.adapters.skills.fetch.git_command import GitMissing
-from desktop_agent.adapters.skills.fetch.intake import Intake, Limits, remove_tree
+from desktop_agent.adapters.skills.fetch.intake import Intake, Limits, remove_tree, size_of
 from desktop_agent.core.skill_install import Fetched, SkillLibraryError
 
 _Result = TypeVar("_Result")
@@ -62,6 +62,13 @@ class Fetcher:
     allows_loopback_http: bool = False
     # The folders of this run: they may lie there as long as the app is open.
     _own: set[Path] = field(default_factory=set[Path], init=False, compare=False)
+    # Those that something is being fetched into, by its address.
+    _filling: dict[str, Path] = field(default_factory=dict[str, Path], init=False, compare=False)
+
+    async def progress(self, address: str) -> int:
+        """Return how many bytes of an address are there; 0 when it is not being fetched."""
+        folder = self._filling.get(address)
+        return await asyncio.to_thread(size_of, folder) if folder is not None else 0
 
     async def fetch(
         self, address: str, installed: Callable[[], Mapping[str, str]], only: str = ""
@@ -72,6 +79,7 @@ class Fetcher:
         """
         place = read_address(address, allows_loopback_http=self.allows_loopback_http)
         folder = await asyncio.to_thread(_private_folder, self._own)
+        self._filling[address] = folder
         intake = Intake(folder / "files", self.limits)
         try:
             commit = await self._take(place, folder, intake, only)
@@ -90,6 +98,10 @@ class Fetcher:
         except BaseException:
             await asyncio.to_thread(remove_tree, folder)
             raise
+        finally:
+            # It may be fetched once more by now.
+            if self._filling.get(address) == folder:
+                del self._filling[address]
         number = f"fe_{secrets.token_hex(8)}"
         return Kept(Fetched(number, _source(place, address), commit, skills, skipped), folder)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_agent.adapters.skills.fetch.address import Repository
-from desktop_agent.adapters.skills.fetch.intake import MEGABYTE
+from desktop_agent.adapters.skills.fetch.intake import MEGABYTE, size_of
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.engine.workspace.programs import find_program
 
@@ -188,20 +188,11 @@ async def _watch(folder: Path, largest: int) -> None:
         await asyncio.Event().wait()
     while True:
         await asyncio.sleep(_LOOK_S)
-        if await asyncio.to_thread(_size_of, folder) > largest:
+        if await asyncio.to_thread(size_of, folder) > largest:
             raise GitFailed(
                 f"That repository is larger than {largest // MEGABYTE} MB. "
                 "Give the address of a .zip instead."
             )
-
-
-def _size_of(folder: Path) -> int:
-    size = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                size += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - in a loop
-    return size
 
 
 def _end(process: asyncio.subprocess.Process) -> None:

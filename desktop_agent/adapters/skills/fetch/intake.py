@@ -5,6 +5,7 @@ Below a private folder, within limits, under plain names, as plain files; nothin
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -203,6 +204,16 @@ def too_large(limits: Limits) -> SkillLibraryError:
         f"The skills there are larger than {limits.size // MEGABYTE} MB, which is the limit. "
         "Give the address of one skill's folder instead."
     )
+
+
+def size_of(folder: Path) -> int:
+    """Return how many bytes are in a folder that may be changing."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - in a loop
+    return size
 
 
 def remove_tree(folder: Path) -> None:

@@ -98,6 +98,7 @@ class RenamingDelegate(QStyledItemDelegate):
     longest = 200
     room = (4, 4)
 
+    # Any: what a row is, only `title_of` knows.
     def __init__(self, said_name: str, title_of: Callable[[Any], str], parent: QWidget) -> None:
         super().__init__(parent)
         self._said_name = said_name

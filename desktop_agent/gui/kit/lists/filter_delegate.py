@@ -32,7 +32,7 @@ class PickRow:
     is_heading: bool = False
     is_current: bool = False
     is_favourite: bool = False
-    value: Any = None
+    value: Any = None  # whatever the list's owner gave it
 
     @property
     def spoken(self) -> str:

@@ -6,18 +6,26 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QAbstractItemView
+from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QScrollArea
+
+from desktop_agent.gui.kit.widgets import restyle
 
 if TYPE_CHECKING:
     _View = QAbstractItemView
+    _Area = QAbstractScrollArea
 else:
-    _View = object
+    _View = _Area = object
 
 _BY_KEYS = (
     Qt.FocusReason.TabFocusReason,
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
 )
+
+
+def by_keyboard(reason: Qt.FocusReason, *, before: bool) -> bool:
+    """Whether a ring is to be drawn; who comes back to the window finds it as it was `before`."""
+    return reason in _BY_KEYS or (before and reason != Qt.FocusReason.MouseFocusReason)
 
 
 class KeyboardFocus(_View):
@@ -27,15 +35,11 @@ class KeyboardFocus(_View):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        reason = event.reason()
-        if reason in _BY_KEYS:
-            self.set_by_keys(is_by_keys=True)
-            if not self.currentIndex().isValid():
-                first = self.model().index(0, 0)
-                flag = QItemSelectionModel.SelectionFlag.NoUpdate
-                self.selectionModel().setCurrentIndex(first, flag)
-        elif reason == Qt.FocusReason.MouseFocusReason:
-            self.set_by_keys(is_by_keys=False)
+        self.set_by_keys(is_by_keys=by_keyboard(event.reason(), before=self.is_by_keys))
+        if event.reason() in _BY_KEYS and not self.currentIndex().isValid():
+            first = self.model().index(0, 0)
+            flag = QItemSelectionModel.SelectionFlag.NoUpdate
+            self.selectionModel().setCurrentIndex(first, flag)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self.set_by_keys(is_by_keys=True)
@@ -50,3 +54,24 @@ class KeyboardFocus(_View):
         if is_by_keys != self.is_by_keys:
             self.is_by_keys = is_by_keys
             self.update(self.currentIndex())
+
+
+class KeyboardRing(_Area):
+    """A text or a picture that keys scroll, ringed as a whole. Comes before its own class."""
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._show_ring(is_shown=by_keyboard(event.reason(), before=bool(self.property("ring"))))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._show_ring(is_shown=False)
+        super().mousePressEvent(event)
+
+    def _show_ring(self, *, is_shown: bool) -> None:
+        if bool(self.property("ring")) != is_shown:
+            self.setProperty("ring", is_shown)
+            restyle(self)
+
+
+class RingedArea(KeyboardRing, QScrollArea):
+    """An area that keys scroll."""

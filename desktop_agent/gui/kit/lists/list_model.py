@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import compress, count
 from operator import is_not, not_
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -45,7 +45,7 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
     def __init__(
         self,
         key: Callable[[Row], Hashable],
-        roles: Mapping[int, Callable[[Row], Any]],
+        roles: Mapping[int, Callable[[Row], object]],
         parent: QObject | None = None,
         flags: Callable[[Row], Qt.ItemFlag] | None = None,
     ) -> None:
@@ -61,7 +61,7 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         self.rowsRemoved.connect(self._on_removed)
         self.rowsMoved.connect(self._on_moved)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
         row = self._rows[index.row()]
@@ -70,7 +70,7 @@ class SnapshotListModel(QStringListModel, Generic[Row]):
         read = self._roles.get(role)
         return read(row) if read else None
 
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Refuse: rows change by snapshots only."""
         return False
 

@@ -8,6 +8,7 @@ from typing import Self
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import (
+    QColor,
     QFont,
     QFontMetrics,
     QPainter,
@@ -71,10 +72,7 @@ class RowPainter:
         """Mark the row that keys are for, once, while the keyboard is used."""
         if self._has_cursor:
             self._has_cursor = False
-            box = QRectF(self.rect).adjusted(inset + 1, 2, -inset - 1, -2)
-            self.painter.setPen(QPen(self._theme.color("accent"), 1.5))
-            self.painter.setBrush(Qt.BrushStyle.NoBrush)
-            self.painter.drawRoundedRect(box, 6, 6)
+            ring(self.painter, self.rect, self._theme.color("accent"), inset)
 
     def icon(self, box: QRect, name: str, token: str) -> None:
         ratio = self.painter.device().devicePixelRatioF()
@@ -162,3 +160,11 @@ class RowPainter:
 
 def _one_line(text: str) -> str:
     return clean("".join(" " if char.isspace() else char for char in text))
+
+
+def ring(painter: QPainter, row: QRect, colour: QColor, inset: int = 2) -> None:
+    """Draw what marks the row that keys are for."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(colour, 1.5))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(QRectF(row).adjusted(inset + 1, 2, -inset - 1, -2), 6, 6)

@@ -18,6 +18,8 @@ _ROOT = 0
 class _Node:
     """A place in the tree. Indexes carry its number, which is never used again."""
 
+    # Any: the rows are of the kind that the model is made for.
+
     __slots__ = ("children", "key", "number", "parent", "place", "row")
 
     def __init__(self, number: int, key: Hashable, row: Any, parent: _Node | None) -> None:
@@ -47,7 +49,7 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
         self,
         key: Callable[[Row], Hashable],
         parent_key: Callable[[Row], Hashable],
-        roles: Mapping[int, Callable[[Row], Any]],
+        roles: Mapping[int, Callable[[Row], object]],
         parent: QObject | None = None,
         changed_roles: Callable[[Row, Row], Sequence[int]] | None = None,
     ) -> None:
@@ -90,7 +92,7 @@ class SnapshotTreeModel(QAbstractItemModel, Generic[Row]):
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008 - as above
         return bool(self._node(parent).children)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
         row = self._node(index).row

@@ -55,6 +55,7 @@ from desktop_agent.gui.transcript.cards.approval_text import (
     headline,
     is_host,
     is_leaving,
+    once_text,
     reach_words,
     request_text,
     rule_text,
@@ -269,10 +270,7 @@ class ApprovalCard(AskCard):
 
     def _build_buttons(self) -> QWidget:
         theme = self._theme
-        once = self.tr("Run outside once") if self._is_leaving else self.tr("Allow once")
-        if self._request.lost:
-            once = self.tr("Delete for good")
-        allow = self._allow = named(AllowButton(theme, once), "allowOnce")
+        allow = self._allow = named(AllowButton(theme, once_text(self._request)), "allowOnce")
         if self._request.lost:
             allow.setProperty("kind", "")
             allow.setProperty("tone", "danger")

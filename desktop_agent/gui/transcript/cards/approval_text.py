@@ -189,6 +189,18 @@ def headline(request: ApprovalRequest) -> tuple[str, str]:
     return verb or translate("Transcript", "Run"), request_text(request)
 
 
+def once_text(request: ApprovalRequest) -> str:
+    """Return what the button says that lets it happen this once."""
+    display = request.display
+    if request.lost:
+        return translate("Transcript", "Delete for good")
+    if is_leaving(display):
+        return translate("Transcript", "Run outside once")
+    if isinstance(display, DiffDisplay) and display.is_new:
+        return translate("Transcript", "Create")
+    return translate("Transcript", "Allow once")
+
+
 def _lost_text(names: tuple[str, ...]) -> str:
     if len(names) == 1:
         return translate("Transcript", "{name} for good").format(name=with_marks(names[0]))

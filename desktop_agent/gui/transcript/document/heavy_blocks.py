@@ -25,6 +25,7 @@ _CODE_INDENT = 4
 _ENDS_TABLE = (">", "#", "```", "~~~")
 
 
+# Any: the parser's module is imported with the first text.
 def add_rule(parser: Any) -> None:
     """Have the parser take a large table as a block of code, before it looks at its cells."""
     parser.block.ruler.before("table", "large_table", _large_table)

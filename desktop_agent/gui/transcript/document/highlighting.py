@@ -22,6 +22,7 @@ _LIMIT = 60_000
 _SECONDS = 0.2
 
 # By language; none for one that can't be made. To make the first one takes 0.1 s.
+# Any: the lexers' module is imported with the first one.
 _lexers: dict[str, Any] = {}
 _loading: set[str] = set()
 

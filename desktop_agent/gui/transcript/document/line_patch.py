@@ -90,6 +90,7 @@ def planned(blocks: Sequence[Block], styles: Styles) -> list[Line]:
     if any(token.type in _FRAMED for block in blocks for token in block.tokens):
         return []
     pen = _LineRecorder()
+    # Any: it has of a QTextCursor what the writer uses.
     writer = MarkdownWriter(cast(Any, pen), styles)
     writer.write(blocks)
     return [] if writer.is_fresh else pen.lines

@@ -198,7 +198,7 @@ def pieces(text: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 @cache
-def _parser(is_whole: bool, may_link: bool) -> Any:
+def _parser(is_whole: bool, may_link: bool) -> Any:  # of the module that is imported here
     from markdown_it import MarkdownIt  # sixty modules: not before there is a text
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": _MAX_NESTING})

@@ -43,7 +43,7 @@ class Transcript:
         self._changed: set[str] = set()
         self._files, self._branches = FileChanges(agent_id), BranchPoints()
         self._clear()
-        self._reducers: dict[type, Callable[[Any], None]] = {
+        self._reducers: dict[type, Callable[[Any], None]] = {  # Any: its own kind of event
             events.TurnStarted: self._on_turn_started,
             events.TurnEnded: self._on_turn_ended,
             events.StepStarted: self._on_step,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
+    QFocusEvent,
     QGuiApplication,
     QKeyEvent,
     QMouseEvent,
@@ -21,6 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollBar, QTextBrowser, QToolTip, QWidget
 
+from desktop_agent.gui.kit.lists.keyboard_focus import by_keyboard
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
@@ -37,6 +39,7 @@ _BUBBLE_RADIUS = 12
 _CODE_RADIUS = 8
 # A line may be painted a little outside of its place.
 _MARGIN = 4
+_FOCUS_LINE = 2
 STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
@@ -69,6 +72,7 @@ class TranscriptBrowser(QTextBrowser):
         self.ground = "canvas"
         self.caret_row: ShownRow | None = None
         self._caret = QRect()
+        self._is_by_keys = False
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
         self.setOpenLinks(False)
@@ -139,6 +143,10 @@ class TranscriptBrowser(QTextBrowser):
         super().paintEvent(event)
         self._paint_tasks(event.rect())
         self._paint_caret()
+        if self._is_by_keys and self.hasFocus():
+            painter = QPainter(self.viewport())
+            painter.fillRect(self._focus_line(), self._theme.color("accent"))
+            painter.end()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         super().mouseMoveEvent(event)
@@ -183,8 +191,25 @@ class TranscriptBrowser(QTextBrowser):
         if not is_seen and not self.textCursor().hasSelection():
             self.setTextCursor(self.cursorForPosition(self.viewport().rect().center()))
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._mark_focus(is_by_keys=by_keyboard(event.reason(), before=self._is_by_keys))
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._mark_focus(is_by_keys=self._is_by_keys)
+
+    def _mark_focus(self, *, is_by_keys: bool) -> None:
+        """Show that keys scroll it: by a line that looks the same when the text is scrolled."""
+        self._is_by_keys = is_by_keys
+        self.viewport().update(self._focus_line())
+
+    def _focus_line(self) -> QRect:
+        return QRect(0, 0, _FOCUS_LINE, self.viewport().height())
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.setCursorWidth(0)
+        self._mark_focus(is_by_keys=False)
         frame = self.code_at(event.position())
         if frame is not None and event.button() == Qt.MouseButton.LeftButton:
             self.copy_frame(frame)

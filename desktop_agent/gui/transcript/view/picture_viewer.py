@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.messages import ImagePart
 from desktop_agent.core.parts.pictures import picture_type
 from desktop_agent.gui.kit.background import Background
+from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardRing
 from desktop_agent.gui.kit.pictures import decoded, picture_size
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -185,7 +186,7 @@ class PictureViewer(QDialog):
         self._state.setText(said.format(path=path, why=file.errorString()))
 
 
-class _Canvas(QGraphicsView):
+class _Canvas(KeyboardRing, QGraphicsView):
     """The picture at some scale. `zoomed(float)`: 1.0 is a pixel of the screen for each of its."""
 
     zoomed = Signal(float)

@@ -15,9 +15,10 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QDialog, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QDialog, QHeaderView, QWidget
 
 from desktop_agent.gui.kit.background import Background
+from desktop_agent.gui.kit.lists.ringed_table import RingedTable
 from desktop_agent.gui.kit.safe_text import clean, one_line, plain_tip, with_marks
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.text import with_plural
@@ -69,7 +70,7 @@ class TableViewer(QDialog):
         self.resize(960, 640)
         self._reading = self._background.ask(read)
 
-    def _make_view(self, title: str) -> QTableView:
+    def _make_view(self, title: str) -> RingedTable:
         view = _Grid(self)
         view.setAccessibleName(title)
         view.setModel(self._model)
@@ -190,7 +191,7 @@ class TableModel(QAbstractTableModel):
         self.sort_wanted.emit(column, order == Qt.SortOrder.DescendingOrder)
 
 
-class _Grid(QTableView):
+class _Grid(RingedTable):
     """Copies what is selected, with tabs between cells; sorts by the column it is in."""
 
     def __init__(self, parent: QWidget) -> None:

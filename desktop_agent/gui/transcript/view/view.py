@@ -157,6 +157,10 @@ class TranscriptView(CardHost):
         """Scroll to the request or question that has waited longest and give it the focus."""
         return any(self._show_card(item.key) for item in self.transcript.items if is_asking(item))
 
+    def show_end(self) -> None:
+        self._scrolling.to_end()
+        self._place()
+
     def show_call(self, call_id: str) -> bool:
         """Scroll to a tool call and give its card the focus; False when it is not loaded."""
         if not isinstance(self.transcript.item(call_id), ToolItem):
@@ -403,8 +407,7 @@ class TranscriptView(CardHost):
             self._window.fill_soon()
 
     def _on_jump(self) -> None:
-        self._scrolling.to_end()
-        self._place()
+        self.show_end()
         self.browser.setFocus()
 
     def _on_card_resized(self, key: str) -> None:

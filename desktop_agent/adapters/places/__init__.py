@@ -1,0 +1,1 @@
+"""Reaches places beyond this computer, over a byte stream."""

@@ -1,0 +1,62 @@
+"""Reads frames of an outpost's protocol from a stream, and what a program says beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.pipes.frames import LENGTH_BYTES
+from desktop_agent.core.pipes.outpost_pipe import MARK, MOST_BYTES
+
+_MOST_GREETING = 1 << 16
+_MOST_WORDS = 300
+_MOST_KEPT = 2000
+ENDED = "it said nothing"
+
+
+class BrokenStream(Exception):
+    """The stream ended, or holds what is not the protocol."""
+
+
+async def find_mark(reader: asyncio.StreamReader) -> None:
+    """Skip what comes before the mark. Raises BrokenStream when it does not come."""
+    seen = b""
+    while not seen.endswith(MARK):
+        piece = await reader.read(1)
+        if not piece or len(seen) > _MOST_GREETING:
+            raise BrokenStream(one_line(seen) or ENDED)
+        seen += piece
+
+
+async def read_frame(reader: asyncio.StreamReader) -> bytes:
+    """Return the bytes of one value. Raises BrokenStream."""
+    try:
+        length = int.from_bytes(await reader.readexactly(LENGTH_BYTES), "big")
+        if length > MOST_BYTES:
+            raise BrokenStream("a frame is too long")
+        return await reader.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        raise BrokenStream("the stream ended") from None
+
+
+async def greeting(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes]:
+    """Return the first frame as a mapping, and its bytes. Raises BrokenStream, DecodeError."""
+    await find_mark(reader)
+    body = await read_frame(reader)
+    return msgspec.msgpack.decode(body, type=dict[str, Any]), body
+
+
+async def last_words(reader: asyncio.StreamReader) -> str:
+    """Read what a program complains about to its end; return the last of it on one line."""
+    said = b""
+    while piece := await reader.read(4096):
+        said = (said + piece)[-_MOST_KEPT:]
+    return one_line(said)
+
+
+def one_line(said: bytes) -> str:
+    """Return the end of some output, on one line, without what a screen can't show."""
+    words = " ".join(said.decode("utf-8", "replace").split())
+    return "".join(one for one in words if one.isprintable())[-_MOST_WORDS:]

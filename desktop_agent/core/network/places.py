@@ -1,0 +1,64 @@
+"""Places: computers, containers and pods, besides this computer, where work can run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Literal
+
+from desktop_agent.core.messages import Value
+
+PlaceKind = Literal["ssh", "container", "pod", "command"]
+PlaceProblem = Literal[
+    "", "no_program", "unreachable", "unknown_key", "refused", "absent", "missing", "version",
+    "silent", "other",
+]  # fmt: skip
+
+LONGEST_NAME = 32
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_WORD = re.compile(r"[^\s-]\S*")
+_LOCAL = "local"
+
+
+class Place(Value, frozen=True):
+    """Where work can run, under the person's name for it.
+
+    `target` is a host of ssh, the name of a container or pod, or a whole command that starts
+    `desktop-agent` there and gives a byte stream.
+    """
+
+    name: str
+    kind: PlaceKind
+    target: str
+
+
+class PlaceCheck(Value, frozen=True):
+    """What a test found at a place. `said` are words of a program elsewhere, on one line.
+
+    Without a `problem` the rest is known: version of the app, operating system, processors, git's
+    version (empty: none), and why commands can't be contained there (empty: they are).
+    """
+
+    problem: PlaceProblem = ""
+    said: str = ""
+    version: str = ""
+    system: str = ""
+    cpus: int = 0
+    git: str = ""
+    no_sandbox: str = ""
+
+
+def is_place_name(name: str) -> bool:
+    """Whether a place can have this name: one word, as models and command lines repeat it."""
+    fits = len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None
+    return fits and name.casefold() != _LOCAL
+
+
+def is_target(kind: PlaceKind, target: str) -> bool:
+    """Whether a target can be one of this kind: a word that is no option, or a command."""
+    if kind != "command":
+        return _WORD.fullmatch(target) is not None
+    try:
+        return bool(shlex.split(target))
+    except ValueError:
+        return False

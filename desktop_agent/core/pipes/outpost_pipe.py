@@ -1,0 +1,200 @@
+"""What goes over a stream to an outpost: length-prefixed msgpack, after a mark and a greeting.
+
+Orders go out and have ids: one that was carried out already is ignored, so each may be sent again.
+Events come back with numbers, which begin anew with each epoch, that is each start of the outpost;
+what is not acknowledged is sent again when the stream is there again. Between them go the requests
+to models, in the values of the model host's pipe, and their answers: these may be lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from desktop_agent.core.agents import EndReason
+from desktop_agent.core.approvals import Decision, Mode
+from desktop_agent.core.events import AgentEvent
+from desktop_agent.core.ids import AgentId, QuestionId, RequestId
+from desktop_agent.core.messages import Value
+from desktop_agent.core.notes import Note
+from desktop_agent.core.pipes.host_pipe import FromHost, ToHost
+from desktop_agent.core.usage import Usage
+
+PROTOCOL = 2
+# A shell may greet before us: what stands before the mark is not read.
+MARK = b"\0desktop-agent outpost\n"
+MOST_BYTES = 1 << 28
+
+
+class Hello(Value, frozen=True):
+    """The outpost's first frame; `protocol` stays its first field in all versions."""
+
+    protocol: int
+    version: str
+    epoch: str
+    snapshots: tuple[str, ...] = ()
+
+
+class About(Value, frozen=True):
+    """The only frame of a test; `protocol` and `version` stay its first fields in all versions."""
+
+    protocol: int
+    version: str
+    system: str = ""
+    cpus: int = 0
+    git: str = ""
+    no_sandbox: str = ""
+
+
+class Attach(Value, frozen=True):
+    """Take up the stream: send what comes after event number `after` of an epoch."""
+
+    epoch: str
+    after: int
+
+
+class Snapshot(Value, frozen=True):
+    """A state of a folder, as a bundle of git's."""
+
+    commit: str
+    bundle: bytes
+
+
+class Start(Value, frozen=True):
+    """An order: run a job in a copy of a snapshot; its key is the order's id."""
+
+    key: str
+    folder: str
+    commit: str
+    said: dict[str, Any]
+    cost_left: float | None = None
+
+
+class Stop(Value, frozen=True):
+    """Interrupt every job that runs."""
+
+
+class KeepAgents(Value, frozen=True):
+    """Nobody waits for other agents than these: they end."""
+
+    keys: tuple[str, ...]
+
+
+class StartAgent(Value, frozen=True):
+    """An order: begin an agent in a copy of a snapshot. It waits for what it is told."""
+
+    key: str
+    name: str
+    folder: str
+    commit: str
+    model: str
+    api_base: str
+    mode: Mode
+
+
+class TellAgent(Value, frozen=True):
+    """An order: queue a note for an agent; the note's id is the order's."""
+
+    key: str
+    note: Note
+
+
+class DecideForAgent(Value, frozen=True):
+    """An order: settle an agent's approval request."""
+
+    key: str
+    request_id: RequestId
+    decision: Decision
+
+
+class AnswerAgent(Value, frozen=True):
+    """An order: answer an agent's question."""
+
+    key: str
+    question_id: QuestionId
+    text: str
+
+
+class StopAgent(Value, frozen=True):
+    """An order: end an agent's turn; `number` counts those of the agent."""
+
+    key: str
+    number: int
+
+
+class SetAgentMode(Value, frozen=True):
+    """An order: from the next call on an agent may do this."""
+
+    key: str
+    mode: Mode
+
+
+class DropAgent(Value, frozen=True):
+    """An order: an agent is wanted no more, nor its copy."""
+
+    key: str
+
+
+class Acknowledge(Value, frozen=True):
+    """All events up to this number are on disk at home."""
+
+    number: int
+
+
+class Leave(Value, frozen=True):
+    """Nothing more is wanted: the outpost ends."""
+
+
+class JobEnded(Value, frozen=True):
+    """An event: how a job came to its end, and what it changed."""
+
+    number: int
+    key: str
+    reason: EndReason
+    text: str
+    usage: Usage
+    seconds: float
+    patch: str
+    error: str = ""
+
+
+class AgentBegun(Value, frozen=True):
+    """An event: an agent was begun, under an id of its own there."""
+
+    number: int
+    key: str
+    agent_id: AgentId
+
+
+class AgentWorked(Value, frozen=True):
+    """An event: what an agent did, all of one transaction there."""
+
+    number: int
+    key: str
+    events: tuple[AgentEvent, ...]
+
+
+class TurnOver(Value, frozen=True):
+    """An event: an agent's turn is over, and what it has changed in its copy so far.
+
+    `problem` says why it could not begin, or what it changed can't be told.
+    """
+
+    number: int
+    key: str
+    patch: str = ""
+    problem: str = ""
+
+
+AgentOrder = (
+    StartAgent | TellAgent | DecideForAgent | AnswerAgent | StopAgent | SetAgentMode | DropAgent
+)
+AgentNews = AgentBegun | AgentWorked | TurnOver
+Numbered = JobEnded | AgentNews
+OutpostOrder = Snapshot | Start | Stop | Acknowledge | Leave | KeepAgents
+ToOutpost = Attach | OutpostOrder | AgentOrder | FromHost
+FromOutpost = Hello | Numbered | ToHost
+
+to_outpost = msgspec.msgpack.Decoder(ToOutpost)
+from_outpost = msgspec.msgpack.Decoder(FromOutpost)

@@ -1,0 +1,364 @@
+"""An agent that works at a place: what happens there is mirrored here, event by event."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import msgspec
+
+from desktop_agent.core.approvals import AllowAlways, AllowOnce, ApprovalRequest, Decision, Deny
+from desktop_agent.core.events import (
+    AgentEvent,
+    ApprovalRequested,
+    ApprovalResolved,
+    ContextCompacted,
+    MessageAdded,
+    NoteDelivered,
+    NoteQueued,
+    NoteTaken,
+    QuestionAnswered,
+    QuestionAsked,
+    RetryScheduled,
+    SideCallEnded,
+    StepEnded,
+    StepStarted,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+)
+from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.ids import new_question_id, new_request_id
+from desktop_agent.core.messages import compacted
+from desktop_agent.core.notes import NoteArrived, origin_of
+from desktop_agent.core.questions import Question
+from desktop_agent.core.requests import ModelRequest
+from desktop_agent.core.tasks import TaskEdit, TaskState
+from desktop_agent.core.usage import Usage
+from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.agent.outcome import StepLimitReached
+from desktop_agent.engine.agent.questions import Questions
+from desktop_agent.engine.agent.services import AgentSetup
+from desktop_agent.engine.base.places import FarPlaces, FarStart, FarTurnOver, FarWork, PlaceLost
+from desktop_agent.engine.base.ports import AgentRecord, StoreError
+from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.skills.roles import role_named
+from desktop_agent.engine.tasks.task_list import TaskError
+
+# What is taken over as it is; of the rest only what it means.
+_MIRRORED = (
+    StepStarted | StepEnded | SideCallEnded | RetryScheduled | MessageAdded | ToolStarted
+    | ToolEnded | NoteTaken | NoteDelivered | ContextCompacted
+)  # fmt: skip
+_CLOSING_S = 2.0
+_ELSEWHERE = (
+    "You are a subagent, and work in a copy of the folder on another computer. What you answer "
+    "last is your report to the agent that started you; it gets your changes as a patch."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What an agent elsewhere needs of here: where it works, and who is asked for it."""
+
+    places: FarPlaces
+    approvals: Approvals
+    questions: Questions
+
+
+class RemoteAgent(Agent):
+    """Its turn there is its turn here; its requests to models are made here, at its own pace.
+
+    What it changes is in a copy of the folder: `left_behind` says where the patch is.
+    """
+
+    def __init__(
+        self,
+        record: AgentRecord,
+        session: Session,
+        setup: AgentSetup[Agent],
+        *,
+        tasks: TaskState,
+        elsewhere: Elsewhere,
+    ) -> None:
+        super().__init__(record, session, setup, tasks=tasks)
+        assert self.spec is not None
+        assert self.spec.place is not None
+        self._place = self.spec.place
+        self._elsewhere = elsewhere
+        self._there: FarWork | None = None
+        self._ended: TurnEnded | None = None
+        self._calls: dict[str, ExitStack] = {}
+        self._asks: dict[str, asyncio.Task[None]] = {}
+
+    def wake(self) -> None:
+        """Start a turn, or let the place know of what came."""
+        super().wake()
+        if self._there is not None:
+            self._tell_new(self._there)
+
+    def edit_tasks(self, edit: TaskEdit) -> None:
+        """Its task list is not here."""
+        raise TaskError(f"its task list is on {self._place.name}")
+
+    def release(self) -> None:
+        """Let go of what only a live agent needs, there too."""
+        super().release()
+        if self._there is not None:
+            self._there.drop()
+            self._there = None
+
+    async def _work(self) -> None:
+        there = self._there or self._begin()
+        self._tell_new(there)
+        try:
+            over = await self._followed(there)
+        except PlaceLost as lost:
+            raise ModelError(Fault("reset", f"{lost}.", "continue")) from None
+        finally:
+            self._close_open()
+        self._take_patch(there, over)
+        self._raise_for_end()
+
+    def _begin(self) -> FarWork:
+        if self.history:
+            # Its history is there, if it is anywhere.
+            words = f"What it did on {self._place.name} was cut off when the app ended."
+            raise ModelError(Fault("reset", words, "continue"))
+        scope = self.scope
+        start = FarStart(
+            self.id,
+            self.name,
+            self._place,
+            scope.workspace.root,
+            scope.mode,
+            scope.model,
+            scope.api_base,
+        )
+        self._there = there = self._elsewhere.places.begin(start, self._admit, self._on_stream)
+        return there
+
+    def _on_stream(self) -> None:
+        """The stream was cut, or is there."""
+        there = self._there
+        self.away_since = there.away_since if there is not None and self.is_running else 0.0
+        self._setup.changed(self)
+
+    def _tell_new(self, there: FarWork) -> None:
+        for note in self.inbox.waiting:
+            if note.id not in self.inbox.sent:
+                self.inbox.sent.add(note.id)
+                there.tell(msgspec.structs.replace(note, origin=origin_of(note, self.spec_parent)))
+
+    async def _followed(self, there: FarWork) -> FarTurnOver:
+        """Mirror what happens until the turn there is over; a stop is one there."""
+        is_stopped, until = False, None
+        while True:
+            if until is None and self._setup.is_closing():
+                # Nobody can wait now for a place that is away, or never comes to an end.
+                until = asyncio.get_running_loop().time() + _CLOSING_S
+            try:
+                async with asyncio.timeout_at(until):
+                    came = await there.next()
+                if not isinstance(came, FarTurnOver):
+                    self._mirror(came)
+                there.kept()
+            except asyncio.CancelledError:
+                is_stopped = True
+                own = asyncio.current_task()
+                if own is not None:
+                    own.uncancel()  # else no limit below ends in time, before Python 3.11.4
+                there.stop()
+                continue
+            except TimeoutError:
+                raise asyncio.CancelledError from None
+            except StoreError:
+                there.stop()
+                raise
+            # After one that is over a note may have begun another, which ends by itself.
+            if isinstance(came, FarTurnOver) and (self._ended is not None or came.problem):
+                if is_stopped:
+                    self._take_report()
+                    self._take_patch(there, came)
+                    raise asyncio.CancelledError
+                return came
+
+    async def _admit(self, request: ModelRequest) -> ModelRequest:
+        """Return a request as it is made: here are its budget, its pace and its model."""
+        await self._turn_to_go()
+        is_last = self.pace.is_last_step
+        if is_last:
+            self.pace.done()
+        scope, settings = self.scope, self.settings()
+        if self._there is not None:
+            # Before the answer, whose calls it is about.
+            self._there.set_mode(scope.mode)
+        return msgspec.structs.replace(
+            request,
+            model=scope.model,
+            api_base=scope.api_base,
+            system=f"{request.system}\n\n{self._role()}",
+            tools=() if is_last else tuple(t for t in request.tools if self._has(t.name)),
+            limits=settings.limits,
+        )
+
+    def _role(self) -> str:
+        assert self.spec is not None
+        role = role_named(self.spec.role, self.skills.catalog.roles)
+        return f"# Your role\n\n{role.instructions}\n\n{_ELSEWHERE}"
+
+    def _has(self, tool: str) -> bool:
+        allowed = self.scope.tools
+        return allowed is None or tool in allowed
+
+    # -- the mirror --------------------------------------------------------------------------
+
+    def _mirror(self, events: Sequence[AgentEvent]) -> None:
+        """Put on disk what happened there, all or none, and take it over."""
+        own = [one for one in map(self._as_own, events) if one is not None]
+        used = sum(
+            (one.usage for one in own if isinstance(one, StepEnded | SideCallEnded)), Usage()
+        )
+        changes = {"usage": self.session.info.usage + used} if used != Usage() else {}
+        self.session.emit(*own, **changes)
+        for event in own:
+            self._take(event)
+        for event in events:
+            self._follow(event)
+        self.meter.heard()
+        self._setup.changed(self)
+
+    def _as_own(self, event: AgentEvent) -> AgentEvent | None:
+        if isinstance(event, _MIRRORED):
+            return msgspec.structs.replace(event, agent_id=self.id)
+        if isinstance(event, NoteQueued):
+            return NoteArrived(self.id, event.note.id)
+        return None
+
+    def _take(self, event: AgentEvent) -> None:
+        match event:
+            case StepStarted(step=step):
+                self._step = step
+            case StepEnded(usage=usage):
+                self.meter.add(usage)
+                self._turn_usage += usage
+            case SideCallEnded(usage=usage):
+                self.meter.add(usage)
+            case MessageAdded(message=message):
+                self._history.append(message)
+            case NoteTaken() | NoteDelivered():
+                self.inbox.mirror(event)
+            case ContextCompacted(aside=aside, summary=summary, kept=kept):
+                self.replace_history(compacted(self._history, aside, summary, kept))
+            case ToolStarted(call=call):
+                stack = self._calls[call.id] = ExitStack()
+                stack.enter_context(self.busy("running", event.doing or call.name))
+            case ToolEnded(result=result):
+                if (stack := self._calls.pop(result.call_id, None)) is not None:
+                    stack.close()
+            case _:
+                pass
+
+    def _follow(self, event: AgentEvent) -> None:
+        match event:
+            case ApprovalRequested(request=request):
+                self._asks[request.id] = asyncio.create_task(self._ask(request))
+            case QuestionAsked(question=question):
+                self._asks[question.id] = asyncio.create_task(self._ask_words(question))
+            case ApprovalResolved(request_id=done) | QuestionAnswered(question_id=done):
+                if (ask := self._asks.pop(done, None)) is not None:
+                    ask.cancel()
+            case StepStarted():
+                self._ended = None
+            case TurnEnded():
+                self._ended = event
+            case _:
+                pass
+
+    async def _ask(self, request: ApprovalRequest) -> None:
+        """Put its request on the one list here; what is decided goes there."""
+        here = msgspec.structs.replace(
+            request,
+            # Whoever is there could say one that waits here already.
+            id=new_request_id(),
+            agent_id=self.id,
+            stakes=(f"on {self._place.name}", *request.stakes),
+            # A rule would be about folders of here.
+            rules=(),
+            refusals=(),
+            together=(),
+        )
+        approvals = self._elsewhere.approvals
+        try:
+            with self.busy("waiting_approval", request.title):
+                decision: Decision = await approvals.ask(here, self.session, lambda: None)
+        except StoreError:
+            decision = Deny("The request could not be shown.", by="unattended")
+        if isinstance(decision, AllowAlways):
+            decision = AllowOnce()
+        if self._there is not None:
+            self._there.decide(request.id, decision)
+
+    async def _ask_words(self, question: Question) -> None:
+        here = msgspec.structs.replace(question, id=new_question_id(), agent_id=self.id, form=None)
+        try:
+            with self.busy("waiting_answer", f"asking: {question.text[:80]}"):
+                words = await self._elsewhere.questions.ask(here, self.session)
+        except StoreError:
+            words = ""
+        if self._there is not None:
+            self._there.answer(question.id, words)
+
+    # -- the end of a turn -------------------------------------------------------------------
+
+    def _take_report(self) -> None:
+        report = self._ended.report if self._ended is not None else None
+        if report is not None:
+            self._report = msgspec.structs.replace(report, by=self.life.stopped_by)
+
+    def _take_patch(self, there: FarWork, over: FarTurnOver) -> None:
+        name = self._place.name
+        words: list[str] = []
+        if over.problem:
+            words.append(f"On {name}: {over.problem}.")
+        if over.patch:
+            count = over.patch.count("diff --git ")
+            files = "1 file" if count == 1 else f"{count} files"
+            try:
+                file = f"{self.id}-{secrets.token_hex(4)}.patch"
+                path = self._dispatch.leave(self, file, over.patch)
+            except OSError as error:
+                words.append(f"Its changes could not be kept: {error}.")
+            else:
+                words.append(
+                    f"It worked in a copy on {name}; the folder here is as it was. What it changed "
+                    f"({files}) is a patch: {path}. Look at it, then apply it (git apply, or edits)"
+                    " if it is wanted."
+                )
+        if there.not_sent:
+            left = ", ".join(there.not_sent[:5])
+            words.append(f"Not sent to {name}, as they may hold keys or are large: {left}.")
+        self.left_behind = " ".join(words)
+
+    def _raise_for_end(self) -> None:
+        ended = self._ended
+        if ended is None:
+            raise ModelError(Fault("internal", self.left_behind or "It could not begin."))
+        if ended.reason in ("cancelled", "interrupted"):
+            raise ModelError(Fault("reset", f"It was stopped on {self._place.name}.", "continue"))
+        if ended.reason == "step_limit":
+            raise StepLimitReached
+        if ended.fault is not None:
+            raise ModelError(ended.fault)
+
+    def _close_open(self) -> None:
+        for ask in self._asks.values():
+            ask.cancel()
+        self._asks.clear()
+        for stack in self._calls.values():
+            stack.close()
+        self._calls.clear()

@@ -1,0 +1,109 @@
+"""The seam to places: work of an agent elsewhere, as the engine sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from desktop_agent.core.approvals import Decision, Mode
+from desktop_agent.core.events import AgentEvent
+from desktop_agent.core.ids import AgentId, QuestionId, RequestId
+from desktop_agent.core.messages import Value
+from desktop_agent.core.network.places import Place
+from desktop_agent.core.notes import Note
+from desktop_agent.core.requests import ModelRequest
+
+
+class PlaceLost(Exception):
+    """A place can't be reached, or what ran there is gone; the text says why."""
+
+
+class FarTurnOver(Value, frozen=True):
+    """A turn there has ended. `patch` is what was changed in the copy since the agent began.
+
+    `problem` says why the agent could not begin, or why what it changed can't be told.
+    """
+
+    patch: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FarStart:
+    """What an agent elsewhere begins with: a copy of `folder` as it is now, and no words yet."""
+
+    agent_id: AgentId
+    name: str
+    place: Place
+    folder: str
+    mode: Mode
+    model: str
+    api_base: str
+
+
+class FarWork(Protocol):
+    """One agent's work at a place. Orders are sent again until they are carried out."""
+
+    @property
+    def away_since(self) -> float:
+        """When the stream was cut; 0 while it is there."""
+        ...
+
+    @property
+    def not_sent(self) -> tuple[str, ...]:
+        """Files of the folder that stayed here, for they may hold keys or are large."""
+        ...
+
+    def tell(self, note: Note) -> None:
+        """Queue a note there."""
+        ...
+
+    def decide(self, request_id: RequestId, decision: Decision) -> None:
+        """Settle an approval request."""
+        ...
+
+    def answer(self, question_id: QuestionId, text: str) -> None:
+        """Answer a question."""
+        ...
+
+    def set_mode(self, mode: Mode) -> None:
+        """Let it do this from the next call on; without news of it, nothing is sent."""
+        ...
+
+    def stop(self) -> None:
+        """End the turn there."""
+        ...
+
+    async def next(self) -> tuple[AgentEvent, ...] | FarTurnOver:
+        """Return what came next, again until it is `kept`. Raises PlaceLost."""
+        ...
+
+    def kept(self) -> None:
+        """What `next` returned is on disk here."""
+        ...
+
+    def drop(self) -> None:
+        """Nothing more is wanted of it."""
+        ...
+
+
+class FarPlaces(Protocol):
+    """Where agents can work besides here."""
+
+    def begin(
+        self,
+        start: FarStart,
+        admit: Callable[[ModelRequest], Awaitable[ModelRequest]],
+        changed: Callable[[], None],
+    ) -> FarWork:
+        """Begin an agent elsewhere; returns at once.
+
+        Its requests to models are made here: each waits for `admit`, which returns it as it is
+        made. `changed` hears that the stream was cut, or is there again.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of all places. What runs there was told to stop, or ends by itself."""
+        ...

@@ -1,0 +1,63 @@
+"""What all commands without a window share: how they fail, print and are interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from desktop_agent.headless.arguments import UsageError
+from desktop_agent.headless.output import one_line
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+_LINE = 1000
+
+
+class Refused(Exception):
+    """It was not done; the text says why."""
+
+
+def carry_out(
+    command: str, work: Callable[[], int], failures: tuple[type[Exception], ...] = ()
+) -> int:
+    """Do the work of a command; return its exit code. What it fails with is one line on stderr.
+
+    `failures` are what it may raise beside UsageError and Refused.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of another encoding must not end it.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        code = work()
+        # What is held back for a reader that has gone fails here, not after all is over.
+        sys.stdout.flush()
+    except UsageError as error:
+        said = str(error).removesuffix(".")
+        return _say(command, f"{said}. See desktop-agent {command} --help.", USAGE)
+    except BrokenPipeError:
+        # Python flushes at exit, and would complain about the closed pipe there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except (Refused, *failures) as error:
+        return _say(command, str(error), FAILED)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    else:
+        return code
+
+
+def _say(command: str, words: str, code: int) -> int:
+    print(f"desktop-agent {command}: {one_line(words, _LINE)}", file=sys.stderr)
+    return code
+
+
+def listen_for_signals(interrupt: Callable[[], None]) -> None:
+    """Call it on the running loop when somebody wants this process to end."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, interrupt)
+        except NotImplementedError:  # Windows: its loop has no signals of its own
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(interrupt))

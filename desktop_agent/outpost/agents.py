@@ -1,0 +1,198 @@
+"""Agents of a desktop elsewhere: each a session of one engine here, in a copy of its folder."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from desktop_agent import paths
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.models.hosted_model import HostedModel
+from desktop_agent.adapters.places.git_copy import GitError, GitStore
+from desktop_agent.compose import SESSIONS_FILE, Backend, ForThisRun, compose
+from desktop_agent.core.events import AgentEvent, Event, SessionOpened, TurnEnded
+from desktop_agent.core.ids import AgentId, NoteId, SessionId, new_session_id
+from desktop_agent.core.pipes import outpost_pipe as pipe
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.engine.engine import Engine
+
+# What nobody watches here; the whole of it follows.
+_GROWING = frozenset({"PartDelta", "ToolOutput", "MessageStarted"})
+
+
+@dataclass
+class _Run:
+    """One agent: its session, its copy, what is to be told of it next."""
+
+    order: pipe.StartAgent
+    copy: Path
+    session_id: SessionId = field(default_factory=new_session_id)
+    agent_id: AgentId | None = None
+    told: set[NoteId] = field(default_factory=set[NoteId])
+    stops: int = 0
+    waiting: list[AgentEvent] = field(default_factory=list[AgentEvent])
+
+
+class AgentRuns:
+    """All of an outpost's agents. `tell` is given each event with the number 0, to be counted."""
+
+    def __init__(
+        self,
+        folder: Path,
+        store: GitStore,
+        model: HostedModel,
+        tell: Callable[[pipe.AgentNews], None],
+    ) -> None:
+        self._folder, self._store, self._model, self._tell = folder, store, model, tell
+        self._runs: dict[str, _Run] = {}
+        self._by_agent: dict[AgentId, _Run] = {}
+        self._opened: dict[SessionId, AgentId] = {}
+        self._backend: asyncio.Task[Backend] | None = None
+        self._turns: set[asyncio.Task[None]] = set()
+        self._ordering = asyncio.Lock()
+
+    @property
+    def has_any(self) -> bool:
+        """Whether an agent is wanted still."""
+        return bool(self._runs)
+
+    def keep(self, keys: tuple[str, ...]) -> None:
+        """End all other agents: whoever waited for them is gone."""
+        for key in self._runs.keys() - set(keys):
+            self._drop(key)
+
+    async def carry_out(self, order: pipe.AgentOrder) -> None:
+        """Do what is ordered; what was done already is ignored."""
+        # One after the other, also when a new stream comes in the middle.
+        async with self._ordering:
+            if isinstance(order, pipe.StartAgent):
+                if order.key not in self._runs:
+                    await self._begin(order)
+                return
+            run = self._runs.get(order.key)
+            if run is not None and run.agent_id is not None:
+                self._order(order, run, run.agent_id, (await self._started()).engine)
+
+    def _order(self, order: pipe.AgentOrder, run: _Run, agent_id: AgentId, engine: Engine) -> None:
+        match order:
+            case pipe.TellAgent(note=note):
+                if note.id not in run.told:
+                    run.told.add(note.id)
+                    engine.send(agent_id, note)
+            case pipe.DecideForAgent(request_id=request_id, decision=decision):
+                engine.decide(request_id, decision)
+            case pipe.AnswerAgent(question_id=question_id, text=text):
+                engine.answer(question_id, text)
+            case pipe.StopAgent(number=number):
+                if number > run.stops:
+                    run.stops = number
+                    engine.stop(agent_id)
+            case pipe.SetAgentMode(mode=mode):
+                engine.set_mode(run.session_id, mode)
+            case pipe.DropAgent():
+                self._drop(order.key)
+            case pipe.StartAgent():
+                pass
+
+    async def close(self) -> None:
+        """Stop all of them, and end the engine."""
+        for turn in self._turns:
+            turn.cancel()
+        await asyncio.gather(*self._turns, return_exceptions=True)
+        if self._backend is not None:
+            backend = (await asyncio.gather(self._backend, return_exceptions=True))[0]
+            if not isinstance(backend, BaseException):
+                await backend.close()
+
+    async def _begin(self, order: pipe.StartAgent) -> None:
+        place = self._folder / "agents" / order.key
+        run = self._runs[order.key] = _Run(order, place / Path(order.folder).name)
+        try:
+            place.mkdir(parents=True, mode=0o700)
+            await asyncio.to_thread(self._store.copy, order.commit, run.copy)
+            engine = (await self._started()).engine
+        except (GitError, StoreError, OSError) as error:
+            self._tell(pipe.TurnOver(0, order.key, problem=str(error)))
+            return
+        engine.new_session(
+            run.session_id,
+            Workspace(str(run.copy)),
+            model=order.model,
+            api_base=order.api_base,
+            mode=order.mode,
+            title=order.name,
+        )
+        run.agent_id = self._opened.get(run.session_id)
+        if run.agent_id is None:
+            self._tell(pipe.TurnOver(0, order.key, problem="its session could not be begun there"))
+            return
+        self._by_agent[run.agent_id] = run
+        self._tell(pipe.AgentBegun(0, order.key, run.agent_id))
+
+    def _drop(self, key: str) -> None:
+        run = self._runs.pop(key)
+        if run.agent_id is not None and self._backend is not None:
+            del self._by_agent[run.agent_id]
+            engine = self._backend.result().engine
+            engine.delete_session(run.session_id)
+            engine.erase_session(run.session_id)
+        self._in_background(asyncio.to_thread(shutil.rmtree, run.copy.parent, ignore_errors=True))
+
+    async def _started(self) -> Backend:
+        if self._backend is None:
+            self._backend = asyncio.create_task(self._start())
+        return await asyncio.shield(self._backend)
+
+    async def _start(self) -> Backend:
+        config_dir = paths.config_dir()
+        settings = settings_file.load(config_dir / "settings.json")
+        folder = self._folder / "agents-engine"
+        folder.mkdir(mode=0o700)
+        return await compose(
+            self._hear,
+            data_dir=paths.data_dir(),
+            config_dir=config_dir,
+            settings=msgspec.structs.replace(settings, has_subagents=False),
+            store_path=folder / SESSIONS_FILE,
+            is_warmed=False,
+            more=ForThisRun(keeps_changes=False, model=self._model),
+        )
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, SessionOpened):
+            self._opened[event.info.id] = event.info.main_agent
+            return
+        run = self._by_agent.get(getattr(event, "agent_id", None) or AgentId(""))
+        if run is None or not isinstance(event, AgentEvent) or type(event).__name__ in _GROWING:
+            return
+        run.waiting.append(event)
+        if len(run.waiting) == 1:
+            # Events of one transaction are told one right after the other.
+            asyncio.get_running_loop().call_soon(self._hand_on, run)
+
+    def _hand_on(self, run: _Run) -> None:
+        events, run.waiting = tuple(run.waiting), []
+        self._tell(pipe.AgentWorked(0, run.order.key, events))
+        if any(isinstance(event, TurnEnded) for event in events):
+            self._in_background(self._end_turn(run))
+
+    async def _end_turn(self, run: _Run) -> None:
+        try:
+            patch = await asyncio.to_thread(self._store.patch, run.order.commit, run.copy)
+        except (GitError, OSError) as error:
+            over = pipe.TurnOver(0, run.order.key, problem=f"what it changed is lost: {error}")
+        else:
+            over = pipe.TurnOver(0, run.order.key, patch)
+        self._tell(over)
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._turns.add(task)
+        task.add_done_callback(self._turns.discard)

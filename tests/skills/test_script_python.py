@@ -1,0 +1,39 @@
+"""`desktop-agent --python SCRIPT`: scripts of skills run where there is no other Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.helpers.patience import HANG_S
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "desktop_agent", "--python", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_S,
+    )
+
+
+def test_a_script_runs_as_with_python_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    """What is written beside a trusted skill's script would be a change of that skill."""
+    (tmp_path / "beside.py").write_text("WORD = 'found'\n")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, beside, pypdf\nprint(__name__, beside.WORD, sys.argv)\nsys.exit(7)\n"
+    )
+    before = sorted(tmp_path.iterdir())
+    done = run(script, "a b", "--x")
+    said = f"__main__ found {[str(script), 'a b', '--x']}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (7, said, "")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_without_a_script_it_says_so(tmp_path: Path) -> None:
+    done = run(tmp_path / "none.py")
+    assert (done.returncode, done.stderr) == (2, f"There is no script {tmp_path / 'none.py'}.\n")
+    assert run().returncode == 2
