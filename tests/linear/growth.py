@@ -1,8 +1,9 @@
 """How the work of a function grows with its input, whatever else the machine does meanwhile.
 
 What is measured is the processor time of this thread, not the time that passes. Of many runs the
-least counts: other processes can only add to it. A factor that is too high is measured again and
-again before it is believed.
+least counts: other processes can only add to it. The small size is run as often as makes up the
+large one, so that what interrupts a processor finds both equally. A factor that is too high is
+measured again and again before it is believed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ ALLOWED = 2.5
 _SURE = 2.2
 # Work of this many nanoseconds is far above what a call itself costs.
 ENOUGH = 30_000_000
+# Work that costs less than this at the largest size is bounded long before, or harmless.
+_NEGLIGIBLE = 50_000
 _SMALL = (8, 12, 16, 20, 24, 28, 32, 48)
+# How many times the small size the large one is: three doublings.
+_TIMES = 8
 _LEAST_RUNS = 5
 _ATTEMPTS = 8
 
@@ -36,7 +41,7 @@ class Growth:
     @property
     def is_linear(self) -> bool:
         """Whether the work grows at most in proportion, or as good as."""
-        return self.factor <= ALLOWED
+        return self.factor <= ALLOWED or self.nanoseconds < _NEGLIGIBLE
 
 
 def cost(run: Callable[[], object]) -> int:
@@ -78,7 +83,7 @@ def growth(
     """
     size, spent = (bounded_at, None) if bounded_at else heaviest(work, largest)
     # What lies between the two does not change the mean of the doublings.
-    runs = [work(max(1, size // 8)), work(size)]
+    runs = [_repeated(work(max(1, size // _TIMES))), work(size)]
     found = _measured(runs, size, spent)
     for _ in range(_ATTEMPTS):
         if found.is_linear:
@@ -86,6 +91,14 @@ def growth(
         # Anew: one quiet moment for the small sizes must not be held against the large.
         found = min(found, _measured(runs, size), key=lambda one: one.factor)
     return found
+
+
+def _repeated(run: Callable[[], object]) -> Callable[[], object]:
+    def repeat() -> None:
+        for _ in range(_TIMES):
+            run()
+
+    return repeat
 
 
 def _measured(runs: list[Callable[[], object]], size: int, spent: int | None = None) -> Growth:
@@ -99,4 +112,4 @@ def _measured(runs: list[Callable[[], object]], size: int, spent: int | None = N
 
 
 def _factor(costs: list[int]) -> float:
-    return math.cbrt(costs[-1] / costs[0])
+    return math.cbrt(_TIMES * costs[-1] / costs[0])

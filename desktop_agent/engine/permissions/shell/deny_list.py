@@ -11,6 +11,7 @@ _RAW_DEVICE = re.compile(
     r"/dev/(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|rdisk\d|md\d|dm-\d|mapper/|"
     r"mem\b|kmem\b|port\b).*"
 )
+_ABOVE_ROOT = re.compile(r"(/\.\.)+(?=/|$)")
 _TREES = frozenset({
     "bin", "boot", "dev", "etc", "home", "lib", "lib64", "opt", "proc", "root", "run", "sbin",
     "sys", "usr", "var", "Users", "System", "Library", "Applications", "Windows",
@@ -70,8 +71,8 @@ def _removes_everything(name: str, arguments: list[str]) -> bool:
 def _is_whole_tree(path: str) -> bool:
     plain = re.sub(r"/+", "/", path)
     plain = re.sub(r"(/\.)+(?=/|$)", "", plain) or "/"
-    while plain.startswith("/../") or plain == "/..":
-        plain = plain[3:] or "/"
+    if above := _ABOVE_ROOT.match(plain):
+        plain = plain[above.end() :] or "/"
     plain = plain.removesuffix("/*").removesuffix("/") or "/"
     if plain in {"/", "/*", "~", "$HOME", "${HOME}", "$HOME/", "/."}:
         return True
