@@ -282,6 +282,9 @@ class WindowTrial(Trial):
                 differ = [_differing(state, texts) for state in (before, after)]
                 self._fault(f"not as before or after, but for {differ}")
             killer.start()
+            assert process.stdin is not None
+            process.stdin.write(b"go on\n")
+            process.stdin.flush()
 
         self._until(process, settled=click, over=over.set)
         if process.returncode != -signal.SIGKILL:
@@ -299,6 +302,7 @@ class WindowTrial(Trial):
         return subprocess.Popen(
             [*command, provider.api_base, is_cut_off],
             env=self._environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             process_group=0,
         )
