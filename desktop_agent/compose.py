@@ -23,7 +23,8 @@ from desktop_agent.adapters.models.host_process import HostProcess
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.models.local_servers import served_window
 from desktop_agent.adapters.places.agents import PlacesOfAgents
-from desktop_agent.adapters.places.testing import PlaceTests
+from desktop_agent.adapters.places.install import ARCHIVE, archive_of
+from desktop_agent.adapters.places.setup import PlaceSetup
 from desktop_agent.adapters.skills.state import SkillState
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.adapters.undo.process_history import ProcessHistory
@@ -144,9 +145,9 @@ class Backend:
         return UpdateCheck(self.settings.path.parent, source)
 
     @property
-    def places(self) -> PlaceTests:
-        """What tests places, when the person asks for it."""
-        return PlaceTests()
+    def places(self) -> PlaceSetup:
+        """What tests places and installs there, when the person asks for it."""
+        return PlaceSetup(_outpost_archive)
 
     async def close(self) -> None:
         """Stop every agent, then let go of the model host and the sessions file."""
@@ -367,3 +368,11 @@ def _on_host_died() -> None:
 def _private(path: Path) -> Path:
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
+
+
+def _outpost_archive() -> bytes:
+    """Return what is installed at a place; a frozen app has no files to pack, but the archive."""
+    packed = paths.resource(ARCHIVE)
+    if packed.exists():
+        return packed.read_bytes()
+    return archive_of(Path(__file__).parent, paths.resource(""), paths.builtin_skills())

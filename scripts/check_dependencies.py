@@ -17,21 +17,21 @@ _HOST = re.compile(r"://|\b[a-z0-9-]+\.(?:org|com|net|io|dev)\b", re.IGNORECASE)
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)")
 
 
-def lock_findings(text: str) -> Iterator[str]:
-    """Yield what is wrong with a requirements.lock."""
+def lock_findings(text: str, name: str = "requirements.lock") -> Iterator[str]:
+    """Yield what is wrong with a lock file."""
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         if _HOST.search(line):
-            yield f"requirements.lock:{number} names a host: {line.strip()}"
+            yield f"{name}:{number} names a host: {line.strip()}"
         pin = _PIN.match(line)
         if pin is None:
             if line and not line.lstrip().startswith("--hash=sha256:"):
-                yield f"requirements.lock:{number} is neither a pin nor a hash: {line.strip()}"
+                yield f"{name}:{number} is neither a pin nor a hash: {line.strip()}"
             continue
         if (pin[1].lower(), pin[2]) in REFUSED:
-            yield f"requirements.lock:{number} pins a compromised release: {pin[1]} {pin[2]}"
+            yield f"{name}:{number} pins a compromised release: {pin[1]} {pin[2]}"
         if not "".join(lines[number : number + 1]).lstrip().startswith("--hash="):
-            yield f"requirements.lock:{number} has no hash: {pin[1]}"
+            yield f"{name}:{number} has no hash: {pin[1]}"
 
 
 def hook_findings(packages: Path) -> Iterator[str]:
@@ -42,9 +42,10 @@ def hook_findings(packages: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    lock = Path(__file__).parent.parent / "requirements.lock"
+    root = Path(__file__).parent.parent
+    locks = (root / "requirements.lock", root / "resources" / "outpost.lock")
     found = [
-        *lock_findings(lock.read_text(encoding="utf-8")),
+        *(line for lock in locks for line in lock_findings(lock.read_text("utf-8"), lock.name)),
         *hook_findings(Path(sysconfig.get_path("purelib"))),
     ]
     sys.stdout.writelines(f"{line}\n" for line in found)

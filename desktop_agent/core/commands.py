@@ -288,10 +288,11 @@ class UpdateCheck(Protocol):
     async def check_if_due(self) -> UpdateAnswer: ...
 
 
-class PlaceTests(Protocol):
-    """Whether work can run at a place; each test reaches it."""
+class PlaceSetup(Protocol):
+    """Whether work can run at a place, and what makes it so; each call reaches it."""
 
     async def check(self, place: Place) -> PlaceCheck: ...
+    async def install(self, place: Place) -> PlaceCheck: ...
 
 
 class SettingsStore(Protocol):

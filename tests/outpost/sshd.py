@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,10 +16,10 @@ HAS_SSHD = SSHD is not None and shutil.which("ssh") is not None
 
 
 @contextmanager
-def loopback_ssh(folder: Path) -> Iterator[str]:
+def loopback_ssh(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
     """Start it with its files in a folder; gives the command that logs in there.
 
-    Raises RuntimeError where it does not start.
+    `environment` is what who logs in has besides. Raises RuntimeError where it does not start.
     """
     keys = folder / "keys"
     keys.mkdir(mode=0o700)
@@ -38,6 +38,8 @@ def loopback_ssh(folder: Path) -> Iterator[str]:
         "StrictModes": "no",
         "UsePAM": "no",
     }
+    if environment:
+        said["SetEnv"] = " ".join(f'"{name}={value}"' for name, value in environment.items())
     (keys / "sshd").write_text("".join(f"{name} {value}\n" for name, value in said.items()))
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)

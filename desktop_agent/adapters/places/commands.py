@@ -6,9 +6,13 @@ import shlex
 from collections.abc import Sequence
 from typing import get_args
 
+from desktop_agent import __version__
 from desktop_agent.core.network.places import Place, PlaceKind, is_target
 
-_PROGRAM = "desktop-agent"
+# What *Install* put there counts before what else there is. No single quotes: see `in_shell`.
+_PROGRAM = """p="${XDG_DATA_HOME:-$HOME/.local/share}/desktop-agent-outpost/$0/venv/bin/python"
+if [ -x "$p" ]; then exec "$p" -P -m desktop_agent "$@"; fi
+exec desktop-agent "$@\""""
 _SSH = (
     "ssh", "-T", "-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=15",
     "-oServerAliveCountMax=3", "--",
@@ -17,17 +21,27 @@ _SSH = (
 
 def command_of(place: Place) -> tuple[str, ...]:
     """Return what starts the app there; options of it may follow. Raises ValueError."""
-    if not is_target(place.kind, place.target):
-        raise ValueError(f"{place.target!r} is no {place.kind}")
+    if place.kind == "command" and is_target(place.kind, place.target):
+        return tuple(shlex.split(place.target))
+    return in_shell(place, _PROGRAM, __version__)
+
+
+def in_shell(place: Place, script: str, name: str) -> tuple[str, ...]:
+    """Return what runs a script there, whose `$0` is the name; more arguments may follow.
+
+    The script has no single quotes: a host of ssh gives it to the shell of whoever logs in.
+    Raises ValueError.
+    """
+    if place.kind == "command" or not is_target(place.kind, place.target):
+        raise ValueError(f"{place.target!r} is no {place.kind} with a shell")
+    assert "'" not in script
     match place.kind:
         case "ssh":
-            return (*_SSH, place.target, _PROGRAM)
+            return (*_SSH, place.target, "exec", "sh", "-c", f"'{script}'", name)
         case "container":
-            return ("docker", "exec", "-i", place.target, _PROGRAM)
+            return ("docker", "exec", "-i", place.target, "sh", "-c", script, name)
         case "pod":
-            return ("kubectl", "exec", "-i", place.target, "--", _PROGRAM)
-        case "command":
-            return tuple(shlex.split(place.target))
+            return ("kubectl", "exec", "-i", place.target, "--", "sh", "-c", script, name)
 
 
 def place_named(said: str, known: Sequence[Place]) -> Place:

@@ -11,7 +11,7 @@ from desktop_agent.core.messages import Value
 PlaceKind = Literal["ssh", "container", "pod", "command"]
 PlaceProblem = Literal[
     "", "no_program", "unreachable", "unknown_key", "refused", "absent", "missing", "version",
-    "silent", "other",
+    "silent", "not_installed", "other",
 ]  # fmt: skip
 
 LONGEST_NAME = 32
@@ -46,6 +46,11 @@ class PlaceCheck(Value, frozen=True):
     cpus: int = 0
     git: str = ""
     no_sandbox: str = ""
+
+
+def can_install(place: Place, check: PlaceCheck) -> bool:
+    """Whether the app can be sent where a test found none, or another version."""
+    return place.kind != "command" and check.problem in ("missing", "version", "not_installed")
 
 
 def is_place_name(name: str) -> bool:

@@ -9,7 +9,7 @@ from desktop_agent.core.commands import (
     EngineSide,
     KeyStore,
     ModelCatalog,
-    PlaceTests,
+    PlaceSetup,
     SessionFiles,
     SettingsStore,
     SkillLibrary,
@@ -36,7 +36,7 @@ class Backend(Protocol):
     @property
     def updates(self) -> UpdateCheck: ...
     @property
-    def places(self) -> PlaceTests: ...
+    def places(self) -> PlaceSetup: ...
     @property
     def settings(self) -> SettingsStore: ...
 

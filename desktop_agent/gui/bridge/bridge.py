@@ -15,7 +15,7 @@ from desktop_agent.core.commands import (
     EngineQueries,
     KeyStore,
     ModelCatalog,
-    PlaceTests,
+    PlaceSetup,
     SessionFiles,
     SettingsStore,
     SkillLibrary,
@@ -63,7 +63,7 @@ class Bridge(QObject):
         self.catalog = cast(ModelCatalog, Asked(self._ask, lambda backend: backend.catalog))
         self.files = cast(SessionFiles, Asked(self._ask, lambda backend: backend.files))
         self.updates = cast(UpdateCheck, Asked(self._ask, lambda backend: backend.updates))
-        self.places = cast(PlaceTests, Asked(self._ask, lambda backend: backend.places))
+        self.places = cast(PlaceSetup, Asked(self._ask, lambda backend: backend.places))
 
     def start(self, compose: Compose) -> None:
         """Start the engine thread; commands posted from now on wait for the backend."""
@@ -165,7 +165,7 @@ class Questions(Protocol):
     catalog: ModelCatalog
     files: SessionFiles
     updates: UpdateCheck
-    places: PlaceTests
+    places: PlaceSetup
 
 
 class Queries(QObject):

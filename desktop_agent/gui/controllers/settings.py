@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from desktop_agent.gui.language_models.server_form import ServerForm
     from desktop_agent.gui.settings.dialog import SettingsDialog
     from desktop_agent.gui.settings.index import PageName
+
+_Reach = Callable[[Place], Coroutine[Any, Any, PlaceCheck]]
 
 
 class SettingsController(Controller):
@@ -96,7 +98,8 @@ class SettingsController(Controller):
         dialog.sandbox.check_requested.connect(self._engine.check_sandbox)
         dialog.sandbox.fix_requested.connect(self._fix_sandbox)
         dialog.sandbox.set_sandbox(self._known.sandbox)
-        dialog.places.check_requested.connect(self._check_place)
+        dialog.places.check_requested.connect(partial(self._reach, self._queries.places.check))
+        dialog.places.install_requested.connect(partial(self._reach, self._queries.places.install))
         dialog.undo.emptied.connect(self._empty_undo)
         dialog.finished.connect(self._on_finished)
         return dialog
@@ -159,12 +162,12 @@ class SettingsController(Controller):
 
         self._queries.ask(show, self._queries.catalog.check(provider, api_base, key))
 
-    def _check_place(self, place: Place) -> None:
+    def _reach(self, ask: _Reach, place: Place) -> None:
         def show(found: PlaceCheck) -> None:
             if self._dialog is not None:
                 self._dialog.places.set_result(place, found)
 
-        self._queries.ask(show, self._queries.places.check(place))
+        self._queries.ask(show, ask(place))
 
     def _check_updates(self) -> None:
         self._queries.ask(self._show_update, self._queries.updates.check())

@@ -8,7 +8,14 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.faults import Fault
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, Spinner, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    IconLabel,
+    Spinner,
+    TextButton,
+    TextLabel,
+    row,
+)
 
 
 class CheckLine(QWidget):
@@ -16,9 +23,11 @@ class CheckLine(QWidget):
 
     Signals:
         forced: the user saves what could not be tested
+        mended: the user presses what may put it right
     """
 
     forced = Signal()
+    mended = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,7 +38,11 @@ class CheckLine(QWidget):
         self._label = TextLabel("", "", name="checkWords", wraps=True)
         self._force = GhostButton(theme, self.tr("Save anyway"), name="saveAnyway")
         self._force.clicked.connect(self.forced)
-        row(self._spinner, self._icon, (self._label, 1), self._force, within=self)
+        self._mend = TextButton(theme, "", name="mendWhatFailed")
+        self._mend.setAutoDefault(False)
+        self._mend.clicked.connect(self.mended)
+        buttons = (self._mend, self._force)
+        row(self._spinner, self._icon, (self._label, 1), *buttons, within=self)
         self.clear()
 
     def text(self) -> str:
@@ -50,9 +63,11 @@ class CheckLine(QWidget):
     def show_missing(self, text: str) -> None:
         self._show(text, "warn", "circle-alert")
 
-    def show_fault(self, fault: Fault, *, can_force: bool = False) -> None:
-        """Say what went wrong, in the provider's words."""
+    def show_fault(self, fault: Fault, *, can_force: bool = False, mend: str = "") -> None:
+        """Say what went wrong, in the provider's words; `mend` is on a button that helps."""
         self._show(fault.message, "error", "circle-x")
+        self._mend.set_text(mend)
+        self._mend.setVisible(bool(mend))
         self._label.setToolTip(plain_tip(fault.details))
         self._force.setVisible(can_force)
 
@@ -60,6 +75,7 @@ class CheckLine(QWidget):
         self.is_busy = False
         self._spinner.hide()
         self._force.hide()
+        self._mend.hide()
         self._label.setToolTip("")
         self._icon.setVisible(bool(icon))
         if icon:

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent import __version__
-from desktop_agent.core.faults import Fault
 from desktop_agent.core.network.places import (
     LONGEST_NAME,
     Place,
@@ -21,7 +20,12 @@ from desktop_agent.gui.kit.check_line import CheckLine
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, column, named
-from desktop_agent.gui.settings.place_text import kind_titles, problem_words, target_words
+from desktop_agent.gui.settings.place_text import (
+    installing_words,
+    kind_titles,
+    show_problem,
+    target_words,
+)
 from desktop_agent.gui.settings.rows import ChoiceBox
 
 _LONGEST_TARGET = 2000
@@ -31,12 +35,13 @@ class PlaceForm(QWidget):
     """Adds a place, or changes one.
 
     Signals:
-        check_requested(Place): answered by `set_result`
+        check_requested(Place), install_requested(Place): answered by `set_result`
         accepted(Place, Place | None): a place was tested, or is saved untested; and what it
             replaces
     """
 
     check_requested = Signal(object)
+    install_requested = Signal(object)
     accepted = Signal(object, object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -60,6 +65,7 @@ class PlaceForm(QWidget):
         self._cancel.clicked.connect(self.clear)
         self.line = CheckLine(theme, self)
         self.line.forced.connect(self._accept)
+        self.line.mended.connect(self._install)
         for field in (self._name, self._target):
             field.returnPressed.connect(self._check)
             field.textChanged.connect(self._on_edited)
@@ -108,8 +114,7 @@ class PlaceForm(QWidget):
         if not check.problem:
             self._accept()
             return
-        words = problem_words(place, check, __version__)
-        self.line.show_fault(Fault("refused", words, details=check.said), can_force=True)
+        show_problem(self.line, place, check, can_force=True)
         self._lock(False)
 
     def _check(self) -> None:
@@ -127,6 +132,12 @@ class PlaceForm(QWidget):
         self.line.show_busy(self.tr("Reaching {name}…").format(name=place.name))
         self._lock(True)
         self.check_requested.emit(place)
+
+    def _install(self) -> None:
+        if (place := self._asked) is not None and not self.line.is_busy:
+            self.line.show_busy(installing_words(place, __version__))
+            self._lock(True)
+            self.install_requested.emit(place)
 
     def _entered(self) -> tuple[Place, str]:
         """Return the place, and what is wrong with what was entered."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.network.places import Place, PlaceCheck, PlaceKind
+from desktop_agent import __version__
+from desktop_agent.core.faults import Fault
+from desktop_agent.core.network.places import Place, PlaceCheck, PlaceKind, can_install
+from desktop_agent.gui.kit.check_line import CheckLine
 
 _WORDS_SHOWN = 200
 
@@ -71,19 +74,44 @@ def problem_words(place: Place, check: PlaceCheck, version: str) -> str:
             "itself is needed. {said}"
         ),
         "absent": _tr("It is not there, or does not run: {said}"),
-        "missing": _tr(
-            "It was reached, but desktop-agent was not found there. Install this version, "
-            "{version}, so that “desktop-agent --version” works there, or give its full path as a "
-            "command. {said}"
-        ),
+        "missing": _missing_app(place),
         "version": _tr(
             "It has another version of Desktop Agent{theirs}. Install this one there: {version}."
         ).format(theirs=f" ({check.version})" if check.version else "", version=version),
+        "not_installed": _tr("It could not be installed there: {said}"),
         "silent": _tr("It did not answer."),
         "other": _tr("It does not answer as Desktop Agent: {said}"),
         "": "",
     }[check.problem]
     return words.replace("{version}", version).replace("{said}", said).strip()
+
+
+def installing_words(place: Place, version: str) -> str:
+    """Return what is said while this app, of this version, is installed there."""
+    words = _tr("Installing Desktop Agent {version} on {name}. This can take some minutes…")
+    return words.format(version=version, name=place.name)
+
+
+def show_problem(
+    line: CheckLine, place: Place, check: PlaceCheck, *, can_force: bool = False
+) -> None:
+    """Show what is in the way, with *Install* where that helps."""
+    fault = Fault("refused", problem_words(place, check, __version__), details=check.said)
+    mend = _tr("Install") if can_install(place, check) else ""
+    line.show_fault(fault, can_force=can_force, mend=mend)
+
+
+def _missing_app(place: Place) -> str:
+    if place.kind == "command":
+        return _tr(
+            "It was reached, but desktop-agent was not found there. Install this version, "
+            "{version}, so that “desktop-agent --version” works there, or give its full path. "
+            "{said}"
+        )
+    return _tr(
+        "It was reached, but has no Desktop Agent. “Install” puts this version, {version}, in a "
+        "folder of its own there; Python 3.11 or newer has to be there."
+    )
 
 
 def _tr(text: str) -> str:

@@ -9,7 +9,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from desktop_agent import __version__
-from desktop_agent.core.faults import Fault
 from desktop_agent.core.network.places import Place, PlaceCheck
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.check_line import CheckLine
@@ -19,9 +18,10 @@ from desktop_agent.gui.settings.pages import SettingsPage
 from desktop_agent.gui.settings.place_form import PlaceForm
 from desktop_agent.gui.settings.place_text import (
     found_words,
+    installing_words,
     kind_titles,
     missing_words,
-    problem_words,
+    show_problem,
 )
 from desktop_agent.gui.settings.rows import SettingGroup, item_row
 
@@ -34,9 +34,11 @@ class PlacesPage(SettingsPage):
     Signals:
         changed(Settings): one new value
         check_requested(Place): reach a place; answered by `set_result`
+        install_requested(Place): install this version there; answered so, too
     """
 
     check_requested = Signal(object)
+    install_requested = Signal(object)
 
     def __init__(self, theme: Theme, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(settings, parent)
@@ -55,6 +57,7 @@ class PlacesPage(SettingsPage):
         self._list = SettingGroup(theme, self.tr("Your places"))
         self._form = PlaceForm(theme)
         self._form.check_requested.connect(self.check_requested)
+        self._form.install_requested.connect(self.install_requested)
         self._form.accepted.connect(self._on_accepted)
         # Once what was shown just now has its height.
         self._reveal = single_timer(self, 0, self._show_form)
@@ -78,8 +81,7 @@ class PlacesPage(SettingsPage):
         if (line := self._lines.get(place)) is None:
             return
         if check.problem:
-            words = problem_words(place, check, __version__)
-            line.show_fault(Fault("refused", words, details=check.said))
+            show_problem(line, place, check)
         elif missing := missing_words(check):
             line.show_missing(f"{found_words(check)}. {missing}")
         else:
@@ -108,6 +110,7 @@ class PlacesPage(SettingsPage):
         detail = f"{kind_titles()[place.kind]} · {place.target}"
         head = item_row(theme, _ICONS[place.kind], name, detail, test, edit, remove)
         self._lines[place] = line = CheckLine(theme)
+        line.mended.connect(partial(self._install, place))
         holder = QWidget()
         inset = column(line, edges=(28, 0, 0, 6))
         column(head, inset, within=holder)
@@ -126,6 +129,12 @@ class PlacesPage(SettingsPage):
         if not line.is_busy:
             line.show_busy(self.tr("Reaching {name}…").format(name=place.name))
             self.check_requested.emit(place)
+
+    def _install(self, place: Place) -> None:
+        line = self._lines[place]
+        if not line.is_busy:
+            line.show_busy(installing_words(place, __version__))
+            self.install_requested.emit(place)
 
     def _on_accepted(self, place: Place, old: Place | None) -> None:
         places = self._settings.places

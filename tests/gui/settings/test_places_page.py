@@ -43,6 +43,12 @@ def press(dialog, name):
     dialog.findChild(QAbstractButton, name).click()
 
 
+def shown(dialog, name):
+    """Return the button of this name that is shown, or None."""
+    found = dialog.findChildren(QAbstractButton, name)
+    return next((one for one in found if one.isVisible()), None)
+
+
 def test_a_place_is_tested_before_it_is_added(qtbot, dialog):
     with qtbot.waitSignal(dialog.places.check_requested) as hit:
         fill(qtbot, dialog, "box", "ssh", "me@box")
@@ -122,7 +128,8 @@ def test_a_place_is_removed(qtbot, dialog):
         (PlaceCheck(git="2", no_sandbox="bubblewrap is missing."), "are not contained there"),
         (PlaceCheck("unreachable", "no route to host"), "can't be reached: no route to host"),
         (PlaceCheck("unknown_key"), "host key"),
-        (PlaceCheck("missing", "not found"), f"Install this version, {__version__},"),
+        (PlaceCheck("missing", "not found"), f"“Install” puts this version, {__version__},"),
+        (PlaceCheck("not_installed", "no pip"), "could not be installed there: no pip"),
         (PlaceCheck("version", version="0.1"), f"(0.1). Install this one there: {__version__}"),
         (PlaceCheck("version", "usage: …"), f"Install this one there: {__version__}"),
         (PlaceCheck("absent", "No such container"), "does not run: No such container"),
@@ -140,6 +147,42 @@ def test_a_test_says_what_is_there_or_what_to_do(qtbot, dialog, check, words):
     assert words in said(dialog)[0]
     label = next(one for one in dialog.findChildren(QLabel, "checkWords") if one.isVisible())
     assert label.accessibleName() == label.text()
+
+
+@pytest.mark.parametrize("problem", ["missing", "version", "not_installed"])
+def test_a_place_without_this_app_gets_it_by_a_button(qtbot, dialog, problem):
+    press(dialog, "testPlace")
+    dialog.places.set_result(POD, PlaceCheck(problem))
+    install = shown(dialog, "mendWhatFailed")
+    assert install.text() == "Install"
+    with qtbot.waitSignal(dialog.places.install_requested) as hit:
+        qtbot.keyClick(install, Qt.Key.Key_Return)
+    assert hit.args == [POD]
+    assert said(dialog)[0].startswith(f"Installing Desktop Agent {__version__} on trainer.")
+    assert shown(dialog, "mendWhatFailed") is None, "it is under way"
+    dialog.places.set_result(POD, FINE)
+    assert "32 processors" in said(dialog)[0]
+
+
+def test_a_new_place_is_added_once_the_app_is_installed_there(qtbot, dialog):
+    fill(qtbot, dialog, "box", "ssh", "me@box")
+    dialog.places.set_result(BOX, PlaceCheck("missing"))
+    with qtbot.waitSignal(dialog.places.install_requested) as hit:
+        shown(dialog, "mendWhatFailed").click()
+    assert hit.args == [BOX]
+    with qtbot.waitSignal(dialog.settings_changed) as hit:
+        dialog.places.set_result(BOX, FINE)
+    assert hit.args[0].places == (POD, BOX)
+
+
+def test_nothing_is_installed_where_that_does_not_help(qtbot, dialog):
+    fill(qtbot, dialog, "box", "ssh", "me@box")
+    dialog.places.set_result(BOX, PlaceCheck("refused"))
+    assert shown(dialog, "mendWhatFailed") is None
+    fill(qtbot, dialog, "box", "command", "ssh box /opt/agent")
+    dialog.places.set_result(Place("box", "command", "ssh box /opt/agent"), PlaceCheck("missing"))
+    assert "give its full path" in said(dialog)[0]
+    assert shown(dialog, "mendWhatFailed") is None
 
 
 def test_an_answer_about_a_place_that_was_removed_meanwhile_is_dropped(dialog):

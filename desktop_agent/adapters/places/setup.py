@@ -1,14 +1,20 @@
-"""Tests a place: whether it is reached, and whether the app that is there works with this one."""
+"""Tests a place: whether it is reached, and whether the app there works with this one.
+
+Where it does not, this one can be installed there.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from asyncio.subprocess import PIPE
+from collections.abc import Callable
 
 import msgspec
 
+from desktop_agent import __version__
 from desktop_agent.adapters.places.commands import command_of
+from desktop_agent.adapters.places.install import NotInstalled, install
 from desktop_agent.adapters.places.stream import BrokenStream, greeting, last_words
 from desktop_agent.core.network.places import Place, PlaceCheck, PlaceProblem
 from desktop_agent.core.pipes.outpost_pipe import PROTOCOL, About
@@ -31,8 +37,21 @@ _SIGNS: tuple[tuple[PlaceProblem, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-class PlaceTests:
-    """What can be asked about places; each test starts a process and ends it."""
+class PlaceSetup:
+    """Tests and installs, when the person asks for it. `archive` packs what is sent."""
+
+    def __init__(self, archive: Callable[[], bytes]) -> None:
+        self._archive = archive
+
+    async def install(self, place: Place) -> PlaceCheck:
+        """Install this version there, and test it; return what is there, or is in the way."""
+        try:
+            await install(place, __version__, await asyncio.to_thread(self._archive))
+        except FileNotFoundError as error:
+            return PlaceCheck("no_program", said=str(error.filename))
+        except (NotInstalled, OSError, ValueError) as error:
+            return PlaceCheck("not_installed", said=str(error))
+        return await self.check(place)
 
     async def check(self, place: Place) -> PlaceCheck:
         """Reach a place, and return what is there, or what is in the way."""

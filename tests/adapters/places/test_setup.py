@@ -12,7 +12,7 @@ import pytest
 
 from desktop_agent import __version__
 from desktop_agent.adapters.places.commands import command_of, place_named
-from desktop_agent.adapters.places.testing import PlaceTests
+from desktop_agent.adapters.places.setup import PlaceSetup
 from desktop_agent.core.network.places import Place, PlaceCheck, PlaceKind, is_place_name
 from desktop_agent.core.pipes.frames import frame
 from desktop_agent.core.pipes.outpost_pipe import MARK, About
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no ou
 def answer_of(command: str) -> PlaceCheck:
     """Test a place that a command reaches; the options that follow are dropped."""
     line = f"sh -c {shlex.quote(command)}"
-    return asyncio.run(PlaceTests().check(Place("box", "command", line)))
+    return asyncio.run(PlaceSetup(bytes).check(Place("box", "command", line)))
 
 
 def test_what_is_there_is_told_and_nothing_is_left_running(tmp_path: Path) -> None:
     place = Place("box", "command", far(tmp_path / "there"))
-    found = asyncio.run(PlaceTests().check(place))
+    found = asyncio.run(PlaceSetup(bytes).check(place))
     assert (found.problem, found.version) == ("", __version__), found
     assert found.system == f"{platform.system()} {platform.machine()}"
     assert found.cpus > 0
@@ -66,7 +66,7 @@ def test_what_is_in_the_way_is_told_apart(said: str, code: int, problem: str) ->
 
 def test_a_program_that_this_computer_lacks_is_named() -> None:
     place = Place("box", "command", "/no/such/program here")
-    found = asyncio.run(PlaceTests().check(place))
+    found = asyncio.run(PlaceSetup(bytes).check(place))
     assert found == PlaceCheck("no_program", said="/no/such/program")
 
 
@@ -89,11 +89,12 @@ def test_hostile_output_is_bounded_and_holds_nothing_that_can_not_be_shown(tmp_p
 
 
 def test_each_kind_of_place_has_its_command_and_no_target_is_an_option() -> None:
-    assert command_of(Place("b", "ssh", "me@box"))[-3:] == ("--", "me@box", "desktop-agent")
-    docker = ("docker", "exec", "-i", "ci", "desktop-agent")
-    assert command_of(Place("b", "container", "ci")) == docker
-    pod = ("kubectl", "exec", "-i", "p-0", "--", "desktop-agent")
-    assert command_of(Place("b", "pod", "p-0")) == pod
+    ssh = command_of(Place("b", "ssh", "me@box"))
+    assert ssh[ssh.index("--") :][1:5] == ("me@box", "exec", "sh", "-c")
+    docker = ("docker", "exec", "-i", "ci", "sh", "-c")
+    assert command_of(Place("b", "container", "ci"))[:6] == docker
+    pod = ("kubectl", "exec", "-i", "p-0", "--", "sh", "-c")
+    assert command_of(Place("b", "pod", "p-0"))[:7] == pod
     wrong: list[tuple[PlaceKind, str]] = [
         ("ssh", "-oProxyCommand=x"),
         ("pod", "-n x"),
