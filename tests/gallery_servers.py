@@ -8,6 +8,7 @@ from typing import Any
 from desktop_agent.core.events import McpChanged
 from desktop_agent.core.mcp import (
     McpArgument,
+    McpLine,
     McpPrompt,
     McpResource,
     McpServer,
@@ -17,6 +18,7 @@ from desktop_agent.core.mcp import (
 from desktop_agent.core.parts.forms import FormField, ServerForm
 from desktop_agent.gui.composer.server_offers import prompts_in, sources_in
 from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
+from desktop_agent.gui.mcp.log_window import LogWindow
 from desktop_agent.gui.transcript.cards.form_card import FormCard
 from tests.bench.stage import pause
 from tests.helpers.windows import bridge_of, part
@@ -53,7 +55,10 @@ _RESOURCES = (
     McpResource("tracker://projects/web", "Project web", "What is open in it", "text/markdown"),
     McpResource("tracker://labels", "Labels"),
 )
-_LOG = ("10:02:11 tracker-mcp 2.4.1, stdio", "10:02:12 signed in as Ada; 4 projects")
+_LOG = tuple(
+    McpLine(time.mktime((2026, 11, 2, 10, 2, at, 0, 0, -1)), text)
+    for at, text in enumerate(("tracker-mcp 2.4.1, stdio", "signed in as Ada; 4 projects"), 11)
+)
 
 
 def states() -> tuple[McpState, ...]:
@@ -174,6 +179,14 @@ async def show_servers(gallery: Any, opened: Any) -> None:
     flow.open("tracker")
     part(gallery.window, "serversPage").detail.show_log(_LOG)
     await gallery.take("75-servers")
+    log = LogWindow(gallery.theme, "tracker", gallery.window)
+    log.show()
+    log.show_lines(_LOG)
+    await gallery.take("75-server-log", log)
+    log.close()
+    for name in ("serverPromptsFold", "serverResourcesFold"):
+        part(gallery.window, name).click()
+    await gallery.take("75-servers-unfolded")
     flow.open("docs-search")
     await gallery.take("76-server-waits")
     await _show_sign_in(gallery)

@@ -21,6 +21,8 @@ McpMark = Literal["reads", "changes", "unknown"]
 McpPhase = Literal["off", "idle", "waiting", "starting", "running", "failed", "sign_in"]
 
 LONGEST_NAME = 64
+# So many lines of what a server wrote are kept.
+MOST_LOG_LINES = 1_000
 # Where secrets are, those of sign-ins begin so; they are shown with their server.
 SIGN_INS = "mcp-sign-in."
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -125,6 +127,13 @@ class McpResource(Value, frozen=True):
     description: str = ""
     media_type: str = ""
     size: int | None = None
+
+
+class McpLine(Value, frozen=True):
+    """A line that a server's command wrote beside its messages; `at` in seconds since 1970."""
+
+    at: float
+    text: str
 
 
 class McpOffer(Value, frozen=True):

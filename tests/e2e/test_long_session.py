@@ -142,6 +142,8 @@ async def test_a_session_goes_on_for_as_many_steps_as_it_takes_in_a_small_window
     assert compactions[0].reason == "refused"
     assert tally.same_prefix >= 0.95 * tally.pairs, (tally.same_prefix, tally.pairs)
     assert max(tally.history) < 4 * WINDOW
+    # Once it is warm, a step leaves next to nothing in the memory.
+    assert max(tally.rss) - tally.rss[min(100, STEPS // 2)] <= 20 * 2**20
     # What is left out of requests is still in the transcript, and what goes on is on disk.
     said = [one.message for one in talk.events if isinstance(one, MessageAdded)]
     assert len(said) == 2 * STEPS

@@ -113,7 +113,8 @@ async def test_what_a_server_wants_at_its_start_is_asked_in_the_session_of_its_f
         rig.answer_hosts(AllowAlways(rule))
         await rig.run("hello")
         await rig.until_running("fetching")
-        assert "hi" in await rig.engine.mcp_log(rig.root, "fetching")
+        written = await rig.engine.mcp_log(rig.root, "fetching", 60)
+        assert "hi" in [line.text for line in written]
         (request,) = rig.hosts()
         assert request.agent_id == rig.agent_id
         rig.engine.restart_mcp(rig.root, "fetching")

@@ -135,6 +135,25 @@ async def test_a_server_that_was_killed_comes_back_by_itself(tmp_path: Path) -> 
         assert int(rig.results[-1].text) != first
 
 
+async def test_what_a_server_wrote_can_be_read_once_it_has_failed(tmp_path: Path) -> None:
+    """Each try of it, with the newest at the end: that is when it is looked for."""
+    words = "import sys; print('no such table: users', file=sys.stderr); sys.exit(3)"
+    broken = McpServer("broken", sys.executable, ("-c", words))
+    async with rig_with(tmp_path, servers=[broken]) as rig:
+        rig.engine.watch_mcp(rig.root)
+        await rig.until_state("broken", lambda state: "exit code 3" in state.problem)
+        before = await rig.engine.mcp_log(rig.root, "broken", 60)
+        assert {line.text for line in before} == {"no such table: users"}
+        rig.engine.restart_mcp(rig.root, "broken")
+        await rig.until_state("broken", lambda state: state.phase == "starting")
+        await rig.until_state("broken", lambda state: state.phase == "failed")
+        after = await rig.engine.mcp_log(rig.root, "broken", 60)
+        assert len(after) > len(before)
+        assert after[: len(before)] == before
+        assert list(after) == sorted(after, key=lambda line: line.at)
+        assert len(await rig.engine.mcp_log(rig.root, "broken", 1)) == 1
+
+
 async def test_a_server_that_ends_in_a_call_ends_the_call_and_not_the_turn(tmp_path: Path) -> None:
     script = (calls(("mcp__honest__die", {})), says("it died"))
     async with rig_with(tmp_path, *script, servers=[honest()]) as rig:
@@ -249,7 +268,7 @@ async def test_a_server_that_chats_on_its_output_is_understood_all_the_same(tmp_
         rig.allow_all()
         await rig.run("do")
         assert rig.results[-1].text == "done"
-        log = await rig.engine.mcp_log(rig.root, "chatty")
+        log = await rig.engine.mcp_log(rig.root, "chatty", 60)
         assert 0 < len(log) <= 60
 
 
@@ -293,7 +312,7 @@ async def test_a_switch_takes_a_server_or_one_tool_away(tmp_path: Path) -> None:
     script = (says("a"), says("b"), says("c"))
     async with rig_with(tmp_path, *script, servers=[honest()]) as rig:
         await rig.run("one")
-        rig.engine.switch_mcp_tool(rig.root, "honest", "add", False)
+        rig.engine.switch_mcp_tools(rig.root, "honest", ("add",), False)
         await rig.at_rest()
         await rig.run("two")
         rig.engine.switch_mcp(rig.root, "honest", False)

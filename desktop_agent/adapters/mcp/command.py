@@ -11,16 +11,17 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from typing import IO
 
-from desktop_agent.core.mcp import McpError
+from desktop_agent.core.mcp import MOST_LOG_LINES, McpError, McpLine
 from desktop_agent.core.sandbox import Enclosure
 
 _CHUNK = 64 * 1024
-_LOG_LINES = 60
+_LOG_LINES = MOST_LOG_LINES
 _LOG_LINE = 500
 # A server ends when its input does; what does not is asked to, then made to.
 _GRACE_S = 2.0
@@ -45,7 +46,7 @@ class ServerCommand:
         self._loop = asyncio.get_running_loop()
         self._wrote = wrote
         self._ended = ended
-        self._lines: deque[str] = deque(maxlen=_LOG_LINES)
+        self._lines: deque[McpLine] = deque(maxlen=_LOG_LINES)
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._exited = asyncio.Event()
         self._enclosure = enclosure
@@ -61,10 +62,9 @@ class ServerCommand:
         """The process's id."""
         return self._process.pid
 
-    @property
-    def log(self) -> tuple[str, ...]:
-        """The last lines that it wrote to its error output."""
-        return tuple(self._lines)
+    def log(self, most: int) -> tuple[McpLine, ...]:
+        """Return the last lines that it wrote to its error output."""
+        return tuple(self._lines)[-most:]
 
     def write(self, data: bytes) -> None:
         """Give it something to read; in order, whenever it reads."""
@@ -159,8 +159,8 @@ def _stream(stream: IO[bytes] | None) -> IO[bytes]:
     return stream
 
 
-def _shown(line: bytes) -> str:
-    return line[:_LOG_LINE].decode("utf-8", "replace").rstrip()
+def _shown(line: bytes) -> McpLine:
+    return McpLine(time.time(), line[:_LOG_LINE].decode("utf-8", "replace").rstrip())
 
 
 def _popen(

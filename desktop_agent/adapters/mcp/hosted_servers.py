@@ -15,7 +15,7 @@ from desktop_agent.adapters.child_process import ChildProcess, keyless_environme
 from desktop_agent.adapters.mcp.asked_forms import AskedForms
 from desktop_agent.adapters.mcp.command import ServerCommand
 from desktop_agent.core.keys.known_keys import KEYS
-from desktop_agent.core.mcp import McpAnswer, McpError
+from desktop_agent.core.mcp import McpAnswer, McpError, McpLine
 from desktop_agent.core.pipes.frames import deliver, frame
 from desktop_agent.core.pipes.mcp_pipe import (
     CallAnswered,
@@ -41,6 +41,8 @@ from desktop_agent.core.pipes.mcp_pipe import (
 )
 from desktop_agent.engine.mcp.ports import AskForm, Launch, Listener
 
+# Among so many of its last lines is one that says why it ended.
+_LAST_WORDS = 60
 _GONE = "The part of the app that speaks with servers has ended. It starts again by itself."
 
 _decoder = msgspec.msgpack.Decoder(FromMcpHost)
@@ -203,10 +205,10 @@ class Connection:
         """The id of the command's process."""
         return self._command.pid if self._command is not None else None
 
-    @property
-    def log(self) -> tuple[str, ...]:
-        """The last lines that its command wrote beside its messages."""
-        return tuple(map(KEYS.hide, self._command.log)) if self._command is not None else ()
+    def log(self, most: int) -> tuple[McpLine, ...]:
+        """Return the last lines that its command wrote beside its messages."""
+        lines = self._command.log(most) if self._command is not None else ()
+        return tuple(McpLine(line.at, KEYS.hide(line.text)) for line in lines)
 
     async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
         """Call a tool; `ask` is what its server may ask the user with. Raises McpError."""
@@ -308,7 +310,9 @@ class Connection:
         enclosure = self._launch.enclosure
         if enclosure is not None and not enclosure.has_started(code):
             how = "the sandbox did not start it"
-        last = next((line for line in reversed(self.log) if line.strip()), "")
+        last = next(
+            (line.text for line in reversed(self.log(_LAST_WORDS)) if line.text.strip()), ""
+        )
         self._failure = f"It ended: {how}. {last}".strip()
         self._end()
 

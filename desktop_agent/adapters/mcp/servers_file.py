@@ -152,6 +152,10 @@ class McpFile:
             client_secret=filled(server.client_secret),
         )
 
+    def secret(self, server: McpServer, variable: str) -> str:
+        """Return a kept secret of a server's, to be looked at. Raises McpError."""
+        return self._value(server.name, f"{_KEPT}{variable}", "")
+
     def known_digests(self, server: str) -> Mapping[str, str]:
         """Return the digests of a server's tools as they were last accepted, by tool."""
         return self._tools().digests.get(server, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,10 @@ from desktop_agent.engine.context.estimate import Estimate
 _SMALLEST = 150
 _MOST_FILES = 100
 _LONGEST_PATH = 300
+# Estimates are rather too high: by that share what is too long may still do.
+_UNSURE = 0.5
+# What takes less than that share makes no room worth the loss of its words.
+_HELPS = 0.05
 
 
 class Draft:
@@ -108,21 +113,44 @@ def newest_results(history: Sequence[Message]) -> int:
     return places[-1] if places else len(history)
 
 
-def split(history: Sequence[Message], room: int, estimate: Estimate) -> Split | None:
+def split(
+    history: Sequence[Message], room: int, estimate: Estimate, most: float = math.inf
+) -> Split | None:
     """Tell what a summary may stand for; None when there is too little of it.
 
     The user's first message and the last two stay (the last but one if it is not long), and the
     newest messages that take no more than `room` tokens; in any case all from the last answer on.
+    Only where that is more than `most` tokens by itself, what was told goes, but for the newest.
     """
     start = _tail(history, room, estimate)
     spoken = [place for place, message in enumerate(history[:start]) if _is_spoken(message)]
-    first = next((place for place, one in enumerate(history) if one.role == "user"), 0)
-    stays = {first, *range(start, len(history)), *spoken[-1:]}
+    told = [place for place, one in enumerate(history) if one.role == "user"]
+    stays = {*range(start, len(history)), *spoken[-1:], *told[:1]}
     stays |= {at for at in spoken[-2:-1] if estimate.of_message(history[at]) <= room // 4}
+    too_long = _too_long(history, stays, estimate, most)
+    stays -= too_long
     dropped = tuple(one for at, one in enumerate(history) if at not in stays)
-    if not any(message.role == "assistant" for message in dropped):
+    if not too_long and not any(message.role == "assistant" for message in dropped):
         return None
     return Split(dropped, tuple(history[at] for at in sorted(stays)))
+
+
+def _too_long(
+    history: Sequence[Message], stays: set[int], estimate: Estimate, most: float
+) -> set[int]:
+    """Return which of the messages that were told can't stay: the longest, the first one at last.
+
+    None where that would be far from enough. Outputs don't count: they can be cut.
+    """
+    told = [at for at in sorted(stays) if history[at].role == "user"]
+    newest = max((at for at in told if _is_spoken(history[at])), default=-1)
+    sizes = {at: estimate.of_message(history[at]) for at in stays if history[at].role != "tool"}
+    too_much, gone = sum(sizes.values()) - most, set[int]()
+    for at in sorted(told, key=lambda one: (one == told[0], -sizes[one])):
+        if too_much > 0 and at != newest and sizes[at] > most * _HELPS:
+            gone.add(at)
+            too_much -= sizes[at]
+    return gone if too_much <= _UNSURE * most else set()
 
 
 def _tail(history: Sequence[Message], room: int, estimate: Estimate) -> int:

@@ -308,8 +308,10 @@ class AgentContext:
         if reason != "asked":
             draft.put_aside(draft.old_results(), goal, self._put_aside)
         if reason == "asked" or draft.tokens > max(goal, int(_SUMMARY_FROM * room)):
-            parted = split(draft.history, newest, self._estimate) or split(
-                draft.history, 0, self._estimate
+            # The limit leaves some of the window: before words of the user go, that is used.
+            most = int(room / _LIMIT - _SUMMARY * room)
+            parted = split(draft.history, newest, self._estimate, most) or split(
+                draft.history, 0, self._estimate, most
             )
         if parted is not None:
             # The model that writes it reads what was put aside just now.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ import msgspec
 
 from desktop_agent.core.events import Event
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.mcp import McpAnswer, McpError, McpServer, McpState
+from desktop_agent.core.mcp import McpAnswer, McpError, McpLine, McpServer, McpState
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.base.session import Session, tell
@@ -77,14 +77,13 @@ class McpCommands(ABC):
         """Switch a server on or off."""
         self._switch(root, name, lambda one: msgspec.structs.replace(one, is_on=is_on))
 
-    def switch_mcp_tool(self, root: str, name: str, tool: str, is_on: bool) -> None:
-        """Switch one tool of a server on or off, from the next step on."""
+    def switch_mcp_tools(self, root: str, name: str, tools: Sequence[str], is_on: bool) -> None:
+        """Switch tools of a server on or off, from the next step on."""
 
         def switched(server: McpServer) -> McpServer:
-            others = tuple(one for one in server.tools_off if one != tool)
-            return msgspec.structs.replace(
-                server, tools_off=others if is_on else tuple(sorted((*others, tool)))
-            )
+            others = set(server.tools_off).difference(tools)
+            off = others if is_on else others.union(tools)
+            return msgspec.structs.replace(server, tools_off=tuple(sorted(off)))
 
         self._switch(root, name, switched)
 
@@ -110,9 +109,16 @@ class McpCommands(ABC):
         if self._mcp is not None:
             self._mcp.sign_out(root, name)
 
-    async def mcp_log(self, root: str, name: str) -> tuple[str, ...]:
+    async def mcp_log(self, root: str, name: str, most: int) -> tuple[McpLine, ...]:
         """Return the last lines that a server wrote beside its messages."""
-        return self._mcp.log(root, name) if self._mcp is not None else ()
+        return self._mcp.log(root, name, most) if self._mcp is not None else ()
+
+    async def mcp_secret(self, root: str, name: str, variable: str) -> str:
+        """Return a secret of one of the user's servers, for them to look at. Raises McpError."""
+        server = self._servers.find(root, name)
+        if server is None or server.origin != "mine":
+            raise McpError("There is no such server of yours.")
+        return await asyncio.to_thread(self._servers.memory.secret, server, variable)
 
     async def test_mcp(self, root: str, server: McpServer) -> McpState:
         """Start a server apart from all others, and return how that went."""

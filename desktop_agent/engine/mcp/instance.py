@@ -12,9 +12,11 @@ from typing import Any
 import msgspec
 
 from desktop_agent.core.mcp import (
+    MOST_LOG_LINES,
     McpAnswer,
     McpError,
     McpGrant,
+    McpLine,
     McpOffer,
     McpPhase,
     McpServer,
@@ -69,6 +71,8 @@ class Instance:
         self.address = ""
         self.boundary: Boundary | None = None
         self._connection: McpConnection | None = None
+        # By those that ended: what was wrong with them is looked for there.
+        self._written: tuple[McpLine, ...] = ()
         self._settled = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
         self._endings: set[asyncio.Task[None]] = set()
@@ -89,10 +93,10 @@ class Instance:
             is_signed_in=self._is_signed_in,
         )
 
-    @property
-    def log(self) -> tuple[str, ...]:
-        """The last lines that its command wrote beside its messages."""
-        return self._connection.log if self._connection is not None else ()
+    def log(self, most: int) -> tuple[McpLine, ...]:
+        """Return the last lines that its command wrote; those before it ended are among them."""
+        now = self._connection.log(most) if self._connection is not None else ()
+        return (*self._written, *now)[-most:]
 
     def start(self) -> None:
         """Start it now, in the background; one that runs goes on."""
@@ -140,12 +144,18 @@ class Instance:
             self._running.cancel()
             await asyncio.wait([self._running])
             self._running = None
-        connection, self._connection = self._connection, None
+        connection = self._disconnected()
         self._sign_in_url = ""
         if connection is not None:
             await connection.close()
         if self._endings:
             await asyncio.wait(self._endings)
+
+    def _disconnected(self) -> McpConnection | None:
+        """Return the connection, which is none any more."""
+        self._written = self.log(MOST_LOG_LINES)
+        connection, self._connection = self._connection, None
+        return connection
 
     def configure(self, server: McpServer) -> None:
         """Take over switches; nothing is started anew for them."""
@@ -204,7 +214,7 @@ class Instance:
 
     def _on_ended(self, why: str, needs_sign_in: bool) -> None:
         """It is over, without anybody having asked for that."""
-        connection, self._connection = self._connection, None
+        connection = self._disconnected()
         if connection is not None:
             ending = asyncio.get_running_loop().create_task(connection.close())
             self._endings.add(ending)

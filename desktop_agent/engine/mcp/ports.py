@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from desktop_agent.core.mcp import McpAnswer, McpGrant, McpOffer, McpServer
+from desktop_agent.core.mcp import McpAnswer, McpGrant, McpLine, McpOffer, McpServer
 from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.sandbox import Boundary, Enclosure
 
@@ -47,9 +47,8 @@ class Listener:
 class McpConnection(Protocol):
     """A server that was started or reached. Nothing is heard of it after `close`."""
 
-    @property
-    def log(self) -> tuple[str, ...]:
-        """The last lines that its command wrote beside its messages."""
+    def log(self, most: int) -> tuple[McpLine, ...]:
+        """Return the last lines that its command wrote beside its messages."""
         ...
 
     async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
@@ -134,6 +133,10 @@ class McpMemory(Protocol):
 
     def resolved(self, server: McpServer, root: str) -> McpServer:
         """Return it with the variables in it replaced. Raises McpError that names one missing."""
+        ...
+
+    def secret(self, server: McpServer, variable: str) -> str:
+        """Return a kept secret of a server's, to be looked at. Raises McpError."""
         ...
 
     def switch(self, server: McpServer) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import CommandRefused, Event, McpChanged
 from desktop_agent.core.ids import AgentId, SessionId
-from desktop_agent.core.mcp import McpAnswer, McpError, McpGrant, McpServer, McpState
+from desktop_agent.core.mcp import McpAnswer, McpError, McpGrant, McpLine, McpServer, McpState
 from desktop_agent.core.sandbox import Boundary, Enclosure, SandboxOptions
 from desktop_agent.core.tool import Tool, ToolContext
 from desktop_agent.core.workspace import Workspace
@@ -169,10 +169,10 @@ class Servers:
         finally:
             await instance.close()
 
-    def log(self, root: str, name: str) -> tuple[str, ...]:
+    def log(self, root: str, name: str, most: int) -> tuple[McpLine, ...]:
         """Return the last lines that a server wrote."""
         instance = self._folders.get(root, {}).get(name)
-        return instance.log if instance is not None else ()
+        return instance.log(most) if instance is not None else ()
 
     async def close(self) -> None:
         """End all servers."""

@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.gui.agents.rows import AgentRow, tokens_of
-from desktop_agent.gui.kit.accessible import Unfolds
+from desktop_agent.gui.kit.lists.fold import FoldButton
 from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import GhostButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import TextLabel, row
 
 # A failure stays in sight.
 _FINISHED = frozenset({"done", "stopped", "over_budget"})
@@ -35,11 +35,6 @@ def finished(rows: Sequence[AgentRow], marked: str) -> frozenset[AgentId]:
     return frozenset(parents) - staying if count > FOLD_ABOVE else frozenset()
 
 
-class _FoldButton(Unfolds, GhostButton):
-    can_unfold = True
-    is_open = False
-
-
 class FinishedLine(QWidget):
     """Hidden while there is nothing to fold.
 
@@ -51,7 +46,7 @@ class FinishedLine(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._button = _FoldButton(theme, "", "chevron-right", self, name="finishedAgents")
+        self._button = FoldButton(theme, self, name="finishedAgents")
         self._button.clicked.connect(self._toggle)
         self._used = TextLabel("", "muted", self)
         edge = theme.space("s")
@@ -71,13 +66,8 @@ class FinishedLine(QWidget):
 
     def close_up(self) -> None:
         """Fold again, as for another session."""
-        self._set_open(is_open=False)
+        self._button.set_open(is_open=False)
 
     def _toggle(self) -> None:
-        self._set_open(is_open=not self.is_open)
+        self._button.set_open(is_open=not self.is_open)
         self.toggled.emit(self.is_open)
-
-    def _set_open(self, *, is_open: bool) -> None:
-        self._button.is_open = is_open
-        self._button.tell_open()
-        self._button.set_icon("chevron-down" if is_open else "chevron-right")

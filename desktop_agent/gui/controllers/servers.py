@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 
 from desktop_agent.core.events import Event, McpChanged
-from desktop_agent.core.mcp import McpError, McpServer, McpState
+from desktop_agent.core.mcp import MOST_LOG_LINES, McpError, McpLine, McpServer, McpState
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.server_offers import ServerOffersController
@@ -18,11 +19,12 @@ from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
     from desktop_agent.gui.mcp.dialogs import ImportSheet, ServerSheet
+    from desktop_agent.gui.mcp.log_window import LogWindow
     from desktop_agent.gui.mcp.page import ServersPage
     from desktop_agent.gui.mcp.sidebar_row import ServersRow
 
 # What a server writes is looked at while its page is open.
-_LOOK_MS = 1_500
+_LOOK_MS, _LAST_LINES = 1_500, 60
 
 
 class ServersController(Controller):
@@ -38,6 +40,7 @@ class ServersController(Controller):
         self._row: ServersRow | None = None
         self._sheet: ServerSheet | None = None
         self._import_sheet: ImportSheet | None = None
+        self._logs: dict[tuple[str, str], LogWindow] = {}
         self._look = QTimer(self, singleShot=True, interval=_LOOK_MS)
         self._look.timeout.connect(self._ask_log)
         self._session.followed.connect(self._on_followed)
@@ -117,7 +120,9 @@ class ServersController(Controller):
         page.pointed.connect(self._ask_log)
         page.switched.connect(self._switch)
         detail = page.detail
-        detail.tool_switched.connect(self._switch_tool)
+        detail.tools_switched.connect(self._switch_tools)
+        detail.log_requested.connect(self._open_log)
+        detail.secret_wanted.connect(self._ask_secret)
         detail.restart_requested.connect(self._restart)
         detail.consent_given.connect(self._consent)
         detail.trust_requested.connect(self._trust.look)
@@ -136,22 +141,55 @@ class ServersController(Controller):
             return
         name = state.server.name
 
-        def show(lines: tuple[str, ...]) -> None:
+        def show(lines: tuple[McpLine, ...]) -> None:
             now = page.detail.state
             if now is not None and now.server.name == name:
                 page.detail.show_log(lines)
             if not self._is_over:
                 self._look.start()
 
-        self._queries.ask(show, self._queries.engine.mcp_log(self.root, name))
+        self._queries.ask(show, self._queries.engine.mcp_log(self.root, name, _LAST_LINES))
+
+    def _open_log(self, name: str) -> None:
+        """Show the window of all that a server wrote."""
+        from desktop_agent.gui.mcp.log_window import LogWindow
+
+        key = (self.root, name)
+        log = self._logs.get(key)
+        if log is None:
+            log = self._logs[key] = LogWindow(self._theme, name, self._frame.window())
+            log.lines_wanted.connect(partial(self._ask_lines, key))
+            log.destroyed.connect(lambda: self._logs.pop(key, None))
+        log.show()
+        log.raise_()
+        log.activateWindow()
+
+    def _ask_lines(self, key: tuple[str, str]) -> None:
+        def show(lines: tuple[McpLine, ...]) -> None:
+            if key in self._logs:
+                self._logs[key].show_lines(lines)
+
+        self._queries.ask(show, self._queries.engine.mcp_log(*key, MOST_LOG_LINES))
 
     # -- requests ----------------------------------------------------------------------------
 
     def _switch(self, name: str, is_on: bool) -> None:
         self._engine.switch_mcp(self.root, name, is_on)
 
-    def _switch_tool(self, name: str, tool: str, is_on: bool) -> None:
-        self._engine.switch_mcp_tool(self.root, name, tool, is_on)
+    def _switch_tools(self, name: str, tools: Sequence[str], is_on: bool) -> None:
+        self._engine.switch_mcp_tools(self.root, name, tools, is_on)
+
+    def _ask_secret(self, name: str, variable: str) -> None:
+        self._queries.run(self._show_secret(name, variable), "reading a secret")
+
+    async def _show_secret(self, name: str, variable: str) -> None:
+        page, secret = self._page, self._queries.engine.mcp_secret(self.root, name, variable)
+        if page is None:
+            return
+        try:
+            page.detail.show_secret(name, variable, await secret)
+        except McpError as error:
+            page.detail.show_result(str(error), "error")
 
     def _restart(self, name: str) -> None:
         self._engine.restart_mcp(self.root, name)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout, QWidget
 
-from desktop_agent.core.mcp import McpState, hidden_values
+from desktop_agent.core.mcp import McpLine, McpState
 from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.safe_text import hard_wrapped, with_marks
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
     Separator,
@@ -18,20 +20,23 @@ from desktop_agent.gui.kit.widgets import (
     named,
     row,
 )
+from desktop_agent.gui.mcp.facts import Fact, FactsGrid
+from desktop_agent.gui.mcp.offered_list import OfferedList
 from desktop_agent.gui.mcp.sign_in_box import SignInBox
-from desktop_agent.gui.mcp.switch_list import SwitchList
+from desktop_agent.gui.mcp.state_mark import StateMark
 from desktop_agent.gui.mcp.text import (
     command_text,
-    count_words,
     listed_words,
+    log_text,
     origin_words,
     since_words,
+    state_mark,
     state_words,
-    tool_row,
 )
+from desktop_agent.gui.mcp.tools_box import ToolsBox
 
-_MOST_ROWS = 8
 _LOG_ROWS = 7
+_KEYRING = "${keyring:"
 
 
 class ServerDetail(QFrame):
@@ -39,14 +44,17 @@ class ServerDetail(QFrame):
 
     Signals:
         left: back to the list, where there is no room for both
-        tool_switched(name, tool, is_on)
+        tools_switched(name, tools, is_on)
+        log_requested(name): all that it wrote; secret_wanted(name, variable): see `show_secret`
         test_requested(name), restart_requested(name), edit_requested(name)
         remove_requested(name), consent_given(name), trust_requested
         sign_in_requested(name), sign_out_requested(name)
     """
 
     left = Signal()
-    tool_switched = Signal(str, str, bool)
+    tools_switched = Signal(str, object, bool)
+    log_requested = Signal(str)
+    secret_wanted = Signal(str, str)
     test_requested = Signal(str)
     restart_requested = Signal(str)
     edit_requested = Signal(str)
@@ -87,10 +95,9 @@ class ServerDetail(QFrame):
         self._sign_in.show_state(state)
         self._consent.setVisible(state.needs_consent and server.origin == "mine")
         self._trust.setVisible(server.origin == "folder" and state.phase == "waiting")
-        self._tools_title.setText(self.tr("Tools  {n}").format(n=count_words(state)))
-        self._tools.show_rows(tuple(tool_row(tool, state) for tool in state.tools))
-        for widget in (self._tools_title, self._tools, self._asked):
-            widget.setVisible(bool(state.tools))
+        self._mark.show_mark(state_mark(state), tone)
+        self._tools.show_state(state)
+        self._show_offered(state)
         self._show_facts(state)
         is_mine = server.origin == "mine"
         for button in (self._edit, self._remove):
@@ -102,14 +109,20 @@ class ServerDetail(QFrame):
             self.show_log(())
         self._fit()
 
-    def show_log(self, lines: tuple[str, ...]) -> None:
+    def show_log(self, lines: Sequence[McpLine]) -> None:
         """Show the last lines that the server wrote."""
-        text = hard_wrapped(with_marks("\n".join(lines)))
+        text = hard_wrapped(log_text(lines))
         if text != self._log.toPlainText():
             self._log.setPlainText(text)
             self._log.verticalScrollBar().setValue(self._log.verticalScrollBar().maximum())
-        for widget in (self._log_title, self._log):
+            self._fit()
+        for widget in (self._log_title, self._open_log, self._log):
             widget.setVisible(bool(lines))
+
+    def show_secret(self, name: str, variable: str, value: str) -> None:
+        """Show the value of a variable that is kept apart."""
+        if self.state is not None and self.state.server.name == name:
+            self._facts.show_value(variable, value)
 
     def show_result(self, words: str, role: str) -> None:
         """Say how a test goes, or went."""
@@ -126,6 +139,7 @@ class ServerDetail(QFrame):
         self._back.clicked.connect(self.left)
         self._back.hide()
         self._name = TextLabel("", "h2", name="serverName", wraps=True, copies=True)
+        self._mark = StateMark(theme)
         self._standing = TextLabel("", "muted", name="serverState", wraps=True, copies=True)
         self._test = TextButton(theme, self.tr("Test"), "play", name="testServer")
         self._restart = TextButton(theme, self.tr("Restart"), "refresh-cw", name="restartServer")
@@ -135,19 +149,12 @@ class ServerDetail(QFrame):
         )
         self._trust = TextButton(theme, self.tr("Look and trust…"), "shield", name="trustServer")
         self._sign_in = SignInBox(theme)
-        self._tools_title = TextLabel("", "h3", name="serverToolsTitle")
-        self._tools = SwitchList(theme, "serverTools", self.tr("Tools of this server"))
-        self._tools.setMinimumHeight(0)
-        self._asked = TextLabel(
-            self.tr(
-                "Each tool is asked about until you allow it. What a tool does is its "
-                "server’s own word."
-            ),
-            "caption",
-            wraps=True,
-        )
-        self._facts = TextLabel("", "muted", name="serverFacts", wraps=True, copies=True)
-        self._log_title = TextLabel(self.tr("Last lines it wrote"), "h3")
+        self._tools = ToolsBox(theme)
+        self._resources = OfferedList(theme, self.tr("Resources"), "serverResources")
+        self._prompts = OfferedList(theme, self.tr("Prompts"), "serverPrompts")
+        self._facts = FactsGrid(theme, "serverFacts")
+        self._log_title = TextLabel(self.tr("Last lines it wrote"), "strong")
+        self._open_log = GhostButton(theme, self.tr("Open log"), name="openServerLog")
         self._log = named(QPlainTextEdit(), "serverLog", self.tr("Last lines it wrote"))
         self._log.setReadOnly(True)
         self._log.setTabChangesFocus(True)
@@ -163,14 +170,14 @@ class ServerDetail(QFrame):
         layout.setSpacing(theme.space("m"))
         layout.addLayout(row(self._back, None))
         layout.addLayout(row((self._name, 1), self._test, self._restart))
-        for widget in (self._standing, self._result):
-            layout.addWidget(widget)
+        layout.addLayout(row((self._mark, Qt.AlignmentFlag.AlignTop), (self._standing, 1)))
+        layout.addWidget(self._result)
         layout.addLayout(row(self._consent, self._trust, None))
         layout.addWidget(self._sign_in)
-        for widget in (self._tools_title, self._tools, self._asked, self._facts):
+        for widget in (self._tools, self._resources, self._prompts, Separator(), self._facts):
             layout.addWidget(widget)
-        for widget in (self._log_title, self._log):
-            layout.addWidget(widget)
+        layout.addLayout(row(self._log_title, None, self._open_log))
+        layout.addWidget(self._log)
         layout.addStretch(1)
 
     def _connect(self) -> None:
@@ -178,13 +185,15 @@ class ServerDetail(QFrame):
             (self._test, self.test_requested),
             (self._restart, self.restart_requested),
             (self._consent, self.consent_given),
+            (self._open_log, self.log_requested),
         ):
             button.clicked.connect(lambda _=False, one=signal: self._tell(one))
         self._trust.clicked.connect(self.trust_requested)
         self._sign_in.wanted.connect(lambda: self._tell(self.sign_in_requested))
         self._sign_in.ended.connect(lambda: self._tell(self.sign_out_requested))
         self._sign_in.cancelled.connect(lambda: self._tell(self.restart_requested))
-        self._tools.switched.connect(self._on_tool)
+        self._tools.switched.connect(self._on_tools)
+        self._facts.wanted.connect(self._on_secret)
 
     def _make_foot(self) -> QWidget:
         theme = self._theme
@@ -206,34 +215,43 @@ class ServerDetail(QFrame):
         if self.state is not None:
             signal.emit(self.state.server.name)
 
-    def _on_tool(self, tool: str, is_on: bool) -> None:
+    def _on_tools(self, tools: Sequence[str], is_on: bool) -> None:
         if self.state is not None:
-            self.tool_switched.emit(self.state.server.name, tool, is_on)
+            self.tools_switched.emit(self.state.server.name, tools, is_on)
+
+    def _on_secret(self, variable: str) -> None:
+        if self.state is not None:
+            self.secret_wanted.emit(self.state.server.name, variable)
+
+    def _show_offered(self, state: McpState) -> None:
+        prompts = tuple(f"/{state.server.name}:{one.name}" for one in state.prompts)
+        resources = tuple(one.name for one in state.resources)
+        self._prompts.show_lines(len(prompts), listed_words(prompts))
+        self._resources.show_lines(len(resources), listed_words(resources))
 
     def _show_facts(self, state: McpState) -> None:
         server = state.server
         title = self.tr("Command") if server.is_local else self.tr("Address")
-        facts = [(title, command_text(server)), (self.tr("Origin"), origin_words(server))]
+        facts = [Fact(title, command_text(server), is_code=True)]
         if server.is_local and state.phase in ("running", "starting"):
-            inside = self.tr("in the sandbox: this folder, and public addresses")
-            outside = self.tr("as an ordinary program, with all that you can reach")
-            facts.append((self.tr("Runs"), inside if state.is_contained else outside))
-        prompts = tuple(f"/{server.name}:{one.name}" for one in state.prompts)
-        resources = tuple(one.name for one in state.resources)
-        for what, names in ((self.tr("Prompts"), prompts), (self.tr("Resources"), resources)):
-            if names:
-                facts.append((what, listed_words(names)))
-        values = hidden_values(server.env if server.is_local else server.headers)
-        facts += [(name, self._value(value)) for name, value in values.items()]
-        self._facts.setText("\n".join(f"{name}:  {with_marks(value)}" for name, value in facts))
+            inside = self.tr("In the sandbox: this folder, and the hosts that you allow")
+            outside = self.tr("As an ordinary program, with all that you can reach")
+            facts.append(Fact(self.tr("Runs"), inside if state.is_contained else outside))
+        facts.append(Fact(self.tr("Origin"), origin_words(server)))
+        is_mine = server.origin == "mine"
+        values = server.env if server.is_local else server.headers
+        facts += [self._fact(name, value, is_mine) for name, value in values.items()]
+        self._facts.show_facts(tuple(facts))
 
-    def _value(self, value: str) -> str:
-        return self.tr("••• (in the keyring)") if "${keyring:" in value else value
+    def _fact(self, name: str, value: str, is_mine: bool) -> Fact:
+        if _KEYRING in value:
+            kept = self.tr("in the keyring")
+            return Fact(name, is_code=True, is_hidden=True, kept=kept, can_show=is_mine)
+        return Fact(name, value, is_code=True, is_hidden="${" not in value)
 
     def _fit(self) -> None:
-        """Give the lists the height of what is in them, to a bound."""
-        high = self._theme.size("row2") + 4
-        count = min(self._tools.model().rowCount(), _MOST_ROWS)
-        self._tools.setFixedHeight(max(1, count) * high + 4)
+        """Give what it wrote the height that it takes, to a bound."""
+        self._log.setFont(mono_font(self._theme, "small"))
         line = self._log.fontMetrics().lineSpacing()
-        self._log.setFixedHeight(_LOG_ROWS * line + 16)
+        count = min(self._log.document().blockCount(), _LOG_ROWS)
+        self._log.setFixedHeight(count * line + 26)

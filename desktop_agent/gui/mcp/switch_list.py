@@ -15,15 +15,19 @@ from desktop_agent.gui.kit.lists.list_model import (
 )
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.safe_text import plain_tip
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.theme import Theme, mono_font
+from desktop_agent.gui.mcp.state_mark import paint_mark
 from desktop_agent.gui.mcp.text import SwitchRow
 
 _CHECK = int(Qt.ItemDataRole.CheckStateRole)
 _EDGE, _BOX, _ICON, _GAP = 12, 16, 18, 10
+_MOST_MEASURED = 100
 
 
 class SwitchList(QListView):
-    """Signals:
+    """In a table the title and what is below it are columns of one line.
+
+    Signals:
     switched(key, is_on): the user wants it so; the row changes with the next snapshot
     pointed(key): another row is the current one; empty without any
     opened(key): a click or Enter
@@ -33,7 +37,15 @@ class SwitchList(QListView):
     pointed = Signal(str)
     opened = Signal(str)
 
-    def __init__(self, theme: Theme, name: str, spoken: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        name: str,
+        spoken: str,
+        parent: QWidget | None = None,
+        *,
+        is_table: bool = False,
+    ) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setAccessibleName(spoken)
@@ -45,7 +57,8 @@ class SwitchList(QListView):
         self.rows = _Rows(_key, {**text_roles(_title, _spoken, _tip), _CHECK: _check_state}, self)
         self.rows.switched.connect(self.switched)
         self.setModel(self.rows)
-        self.setItemDelegate(_Delegate(theme, self))
+        self._delegate = (_TableDelegate if is_table else _Delegate)(theme, self)
+        self.setItemDelegate(self._delegate)
         self.clicked.connect(self._on_clicked)
         self.selectionModel().currentChanged.connect(lambda: self.pointed.emit(self.current_key))
         theme.changed.connect(self.scheduleDelayedItemsLayout)
@@ -59,6 +72,7 @@ class SwitchList(QListView):
     def show_rows(self, rows: tuple[SwitchRow, ...]) -> None:
         """Show these rows; the current one stays if it is among them, else the first is."""
         held = self.current_key
+        self._delegate.titles = tuple(row.title for row in rows)
         self.rows.set_rows(rows)
         index = self.rows.index_of(held) if held else QModelIndex()
         if not index.isValid() and rows:
@@ -102,6 +116,7 @@ class _Delegate(CheckBoxDelegate):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
+        self.titles: tuple[str, ...] = ()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, self._theme.size("row2") + 4)
@@ -135,26 +150,46 @@ class _Delegate(CheckBoxDelegate):
         theme, middle = self._theme, inner.center().y()
         upper = QRect(left, inner.top() + 7, max(0, right - left), middle - inner.top() - 5)
         lower = QRect(left, middle + 2, max(0, right - left), inner.bottom() - middle - 8)
-        if row.badge:
-            line = QRect(left, inner.top(), right - left, inner.height())
-            used = pen.chip(line, row.badge, (right - left) // 3) + _GAP
-            upper.setWidth(upper.width() - used)
-            lower.setWidth(lower.width() - used)
-        elif row.trailing:
+        if row.trailing:
             font = theme.font("caption")
             width = min(upper.width() // 2, QFontMetrics(font).horizontalAdvance(row.trailing) + 2)
             box = QRect(right - width, upper.top(), width + 1, upper.height())
             pen.text(box, row.trailing, pen.faint, font)
             upper.setWidth(upper.width() - width - _GAP)
-        title = "muted" if row.is_on is False else "fg"
-        pen.text(upper, row.title, title, theme.font("ui", "semibold"))
+        pen.text(upper, row.title, _ink(row), theme.font("ui", "semibold"))
         tone = row.tone if row.tone and row.tone != "subtle" else pen.faint
+        if row.mark:
+            lower.setLeft(lower.left() + paint_mark(theme, pen, row.mark, lower, tone))
         pen.text(lower, row.below, tone, theme.font("small"))
 
     def box(self, rect: QRect) -> QRect:
         size = self._theme.icon_px(_BOX)
         inner = rect.adjusted(_EDGE, 0, -_EDGE, 0)
         return QRect(inner.right() - size, inner.center().y() - size // 2, size, size)
+
+
+class _TableDelegate(_Delegate):
+    """Title, what is below it, a word on a ground and a box, in one line."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(120, self._theme.size("row") + 4)
+
+    def _paint_words(
+        self, pen: RowPainter, row: SwitchRow, inner: QRect, left: int, right: int
+    ) -> None:
+        theme, font = self._theme, mono_font(self._theme)
+        line = QRect(left, inner.top(), right - left, inner.height())
+        used = pen.chip(line, row.badge, line.width() // 3, row.badge_tone) + _GAP
+        metrics = QFontMetrics(font)
+        widest = max(map(metrics.horizontalAdvance, self.titles[:_MOST_MEASURED]), default=0)
+        column = min(widest + 2 * _GAP, (line.width() - used) // 2)
+        pen.text(line.adjusted(0, 0, column - line.width() - _GAP, 0), row.title, _ink(row), font)
+        rest = line.adjusted(column, 0, -used, 0)
+        pen.text(rest, row.below, pen.faint, theme.font("small"))
+
+
+def _ink(row: SwitchRow) -> str:
+    return "muted" if row.is_on is False else "fg"
 
 
 def _key(row: SwitchRow) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.mcp import McpServer, McpState, McpTool, clean_name
+from desktop_agent.core.mcp import McpLine, McpServer, McpState, McpTool, clean_name
 from desktop_agent.gui.kit.safe_text import duration_text, path_text, with_marks
 
 translate = QCoreApplication.translate
@@ -31,6 +31,8 @@ class SwitchRow:
     badge: str = ""
     badge_tone: str = ""
     icon: str = ""
+    # Before what is below: an icon, or `dot` or `ring`.
+    mark: str = ""
     is_on: bool | None = None
 
     @property
@@ -50,6 +52,7 @@ def server_row(state: McpState) -> SwitchRow:
         title=with_marks(server.name),
         below=words,
         tone=tone,
+        mark=state_mark(state),
         trailing=" · ".join(filter(None, (count_words(state), origin_words(server)))),
         icon="server" if server.is_local else "globe",
         is_on=server.is_on,
@@ -85,6 +88,21 @@ def state_words(state: McpState) -> tuple[str, str]:
     }[state.phase]
 
 
+def state_mark(state: McpState) -> str:
+    """Return the mark of how a server stands: an icon, `dot`, `ring`, or nothing."""
+    if state.sign_in_url:
+        return "circle-alert"
+    return {
+        "off": "ring",
+        "idle": "ring",
+        "waiting": "circle-alert",
+        "starting": "circle-dashed",
+        "running": "dot",
+        "failed": "circle-x",
+        "sign_in": "circle-alert",
+    }[state.phase]
+
+
 def since_words(state: McpState) -> str:
     """Return the state with how long it has been so."""
     if state.phase != "running" or not state.since:
@@ -103,6 +121,21 @@ def count_words(state: McpState) -> str:
         return translate("Mcp", "{n} of {all} tools").format(n=every - off, all=every)
     return (
         translate("Mcp", "1 tool") if every == 1 else translate("Mcp", "{n} tools").format(n=every)
+    )
+
+
+def on_words(state: McpState) -> str:
+    """Return how many of a server's tools are on."""
+    every = len(state.tools)
+    off = sum(1 for tool in state.tools if tool.name in state.server.tools_off)
+    return translate("Mcp", "{n} of {all} on").format(n=every - off, all=every)
+
+
+def log_text(lines: Sequence[McpLine]) -> str:
+    """Return what a server wrote, each line with its time."""
+    return "\n".join(
+        f"{time.strftime('%H:%M:%S', time.localtime(line.at))}  {with_marks(line.text)}"
+        for line in lines
     )
 
 

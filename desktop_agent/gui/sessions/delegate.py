@@ -113,10 +113,7 @@ class SessionDelegate(RenamingDelegate):
             colors = theme.color("accent"), theme.color("line2")
             paint_spinner(pen.painter, ring, theme.pulse, *colors)
         elif row.state == "unread":
-            radius = theme.icon_px(7) / 2
-            pen.painter.setPen(Qt.PenStyle.NoPen)
-            pen.painter.setBrush(theme.color("accent"))
-            pen.painter.drawEllipse(box.center(), radius, radius)
+            pen.dot(icon, "accent")
         elif row.is_deleted:
             pen.icon(icon, "trash-2", "subtle")
         elif row.is_elsewhere and row.state == "idle":

@@ -225,6 +225,51 @@ async def test_when_nothing_more_can_be_left_out_it_is_said_with_one_action(tmp_
     await rig.end()
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_message_longer_than_the_window_does_not_end_the_session(
+    tmp_path: Path, is_first: bool
+) -> None:
+    """It can't be answered, but what is said next can."""
+    rig = LongRig(tmp_path, model := WindowModel(8_000))
+    if not is_first:
+        await rig.run(FIRST)
+    long = "The log begins. " + "Gulls. " * 8_000
+    assert (await rig.run(long)).fault is not None
+    assert (await rig.run("Then look at the last line alone.")).reason == "finished"
+    said = texts(model.requests[-1].messages)
+    assert said[-1] == "Then look at the last line alone."
+    assert is_first or FIRST in said
+    assert any("The log begins." in text for text in texts(model.summaries[-1].messages))
+    assert any(event.message.text == long for event in rig.of(MessageAdded)), "it is not kept"
+    await rig.end()
+
+
+async def test_the_first_message_stays_word_for_word_where_the_newest_nearly_fills_the_window(
+    tmp_path: Path,
+) -> None:
+    model = WindowModel(8_000)
+    rig = LongRig(tmp_path, model)
+    await rig.run(FIRST)
+    await rig.run("What I know: " + "Gulls. " * 1_500)
+    assert (await rig.run(newest := "More: " + "Gulls. " * 3_500)).reason == "finished"
+    said = texts(model.requests[-1].messages)
+    assert FIRST in said
+    assert said[-1] == newest
+    await rig.end()
+
+
+async def test_messages_that_are_too_long_together_do_not_end_the_session(tmp_path: Path) -> None:
+    """The first was never answered, so nothing but it can make room for the second."""
+    model = WindowModel(8_000, ModelError(Fault("server", "Overloaded.", "retry")), says("Read."))
+    rig = LongRig(tmp_path, model)
+    first, second = (f"log{n} begins. {'Gulls. ' * 2_400}" for n in range(2))
+    assert (await rig.run(first)).fault is not None
+    assert (await rig.run(second)).reason == "finished"
+    assert texts(model.requests[-1].messages)[-1] == second
+    assert any("log0 begins." in text for text in texts(model.summaries[-1].messages))
+    await rig.end()
+
+
 async def test_after_a_restart_the_history_is_the_compacted_one_and_the_transcript_the_whole(
     tmp_path: Path,
 ) -> None:

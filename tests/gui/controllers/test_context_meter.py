@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 from desktop_agent.core.events import CommandRefused, ContextCompacted
 from tests.helpers.patience import HANG_MS as WAIT
-from tests.helpers.providers import Say
+from tests.helpers.providers import Counts, Say
 from tests.helpers.windows import bridge_of, part
 
 
@@ -19,9 +19,9 @@ def said(window, text):
     return idle
 
 
-def ask(qtbot, window, provider, question, answer):
+def ask(qtbot, window, provider, question, answer, counts=()):
     qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
-    provider.push(Say(answer))
+    provider.push([Say(answer), *counts])
     window.frame.composer.set_text(question)
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Return)
     qtbot.waitUntil(said(window, answer), timeout=WAIT)
@@ -54,6 +54,12 @@ def test_a_key_on_the_meter_opens_what_fills_the_context_and_a_screen_reader_hea
     assert popover.accessibleDescription().startswith("The next request takes about ")
     qtbot.keyClick(popover, Qt.Key.Key_Escape)
     assert window.focusWidget() is part(window, "contextMeter")
+
+
+def test_what_came_from_the_providers_cache_is_said_there(window, provider, qtbot):
+    ask(qtbot, window, provider, "What is it?", "Forty-two.", [Counts(900, 810, 5)])
+    words = open_popover(qtbot, window).findChild(QLabel, "contextCached").text()
+    assert words == "Of the last request, 810 of 900 tokens came from the cache."
 
 
 def test_what_was_used_up_by_all_sessions_is_a_press_away(window, provider, qtbot):

@@ -6,7 +6,7 @@ from urllib.request import urlopen
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QPlainTextEdit, QPushButton
 
 from desktop_agent import paths
 from desktop_agent.adapters.sandbox.sandbox import Programs
@@ -58,6 +58,13 @@ def add(window, qtbot, name="honest", variables="", command=COMMAND):
     return sheet
 
 
+def saved(window, qtbot, **more):
+    """Add a server, and wait until it runs."""
+    sheet = add(window, qtbot, **more)
+    qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: is_running(window, more.get("name", "honest")))
+
+
 def test_a_server_is_tested_added_and_its_tools_are_there_for_the_agent(window, provider, qtbot):
     sheet = add(window, qtbot)
     qtbot.mouseClick(part(sheet, "testSheet"), Qt.MouseButton.LeftButton)
@@ -100,9 +107,99 @@ def test_a_secret_is_kept_apart_and_never_shown(window, qtbot):
     text = (paths.config_dir() / "mcp.json").read_text()
     assert "hush-hush" not in text
     assert "${keyring:HONEST_API_KEY}" in text
-    until(qtbot, lambda: "HONEST_API_KEY" in part(window, "serverFacts").text())
-    assert "hush" not in part(window, "serverFacts").text()
-    assert "beds" not in part(window, "serverFacts").text()
+    facts = part(window, "serverFacts")
+    until(qtbot, lambda: "HONEST_API_KEY" in words_in(facts))
+    assert "hush" not in words_in(facts)
+    assert "beds" not in words_in(facts)
+
+
+@pytest.mark.parametrize(("name", "value"), [("HONEST_API_KEY", "hush-12"), ("PLACE", "beds")])
+def test_a_hidden_value_is_shown_while_its_button_says_so(window, qtbot, name, value):
+    saved(window, qtbot, variables=f"{name}={value}")
+    facts = part(window, "serverFacts")
+    until(qtbot, lambda: name in words_in(facts))
+    show = part(facts, f"show_{name}")
+    assert show.accessibleName() == f"Show {name}"
+    qtbot.keyClick(show, Qt.Key.Key_Space)
+    until(qtbot, lambda: value in words_in(facts))
+    assert show.accessibleName() == f"Hide {name}"
+    qtbot.mouseClick(show, Qt.MouseButton.LeftButton)
+    assert value not in words_in(facts)
+    qtbot.mouseClick(show, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: value in words_in(facts))
+    window.full.leave()
+    window.servers.open()
+    until(qtbot, facts.isVisible)
+    assert value not in words_in(facts), "who comes by sees what was shown long ago"
+
+
+def test_all_tools_are_switched_off_and_on_at_once(window, provider, qtbot):
+    saved(window, qtbot)
+    count, every = part(window, "serverToolsCount"), part(window, "switchAllTools")
+    until(qtbot, lambda: count.text() == "7 of 7 on")
+    qtbot.keyClick(every, Qt.Key.Key_Space)
+    until(qtbot, lambda: count.text() == "0 of 7 on")
+    window.full.leave()
+    provider.push(Say("No tools of it."))
+    window.frame.composer.set_text("which tools")
+    qtbot.keyClick(window.frame.composer.focusWidget(), Qt.Key.Key_Return)
+    until(qtbot, lambda: len(provider.requests) == 1)
+    assert "mcp__honest__" not in json.dumps(provider.requests[0].body["tools"])
+    window.servers.open()
+    assert every.text().strip() == "Switch all on"
+    qtbot.mouseClick(every, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: count.text() == "7 of 7 on")
+    tools = part(window, "serverTools")
+    tools.setCurrentIndex(tools.model().index(0, 0))
+    qtbot.keyClick(tools, Qt.Key.Key_Space)
+    until(qtbot, lambda: count.text() == "6 of 7 on")
+    assert every.text().strip() == "Switch all off"
+
+
+def test_the_log_of_a_server_opens_and_follows_what_it_writes(window, qtbot):
+    saved(window, qtbot)
+    opener = part(window, "openServerLog")
+    until(qtbot, opener.isVisible)
+    qtbot.keyClick(opener, Qt.Key.Key_Space)
+    log = window.findChild(QDialog, "serverLogWindow")
+    assert log.windowTitle() == "Log of honest"
+    lines = part(log, "outputView")
+    until(qtbot, lambda: "honest is ready" in lines.toPlainText())
+    restarted = part(window, "restartServer")
+    until(qtbot, restarted.isEnabled)
+    qtbot.mouseClick(restarted, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: lines.toPlainText().count("honest is ready") == 2)
+    qtbot.mouseClick(opener, Qt.MouseButton.LeftButton)
+    assert len(window.findChildren(QDialog, "serverLogWindow")) == 1
+    qtbot.keyClick(log, Qt.Key.Key_Escape)
+    until(qtbot, lambda: window.findChild(QDialog, "serverLogWindow") is None)
+    qtbot.mouseClick(opener, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: window.findChild(QDialog, "serverLogWindow") is not None)
+
+
+def test_prompts_and_resources_unfold_by_keys(window, qtbot):
+    saved(window, qtbot)
+    fold, names = part(window, "serverPromptsFold"), part(window, "serverPromptsLines")
+    until(qtbot, fold.isVisible)
+    assert not names.isVisible()
+    qtbot.keyClick(fold, Qt.Key.Key_Space)
+    until(qtbot, names.isVisible)
+    assert "/honest:review" in names.text()
+    qtbot.mouseClick(part(window, "serverResourcesFold"), Qt.MouseButton.LeftButton)
+    assert "garden" in part(window, "serverResourcesLines").text()
+
+
+def test_more_tools_than_fit_unfold_and_are_all_there(window, qtbot):
+    saved(window, qtbot, name="many", command=f"{sys.executable} {SERVERS / 'hostile.py'} many")
+    more, tools = part(window, "moreTools"), part(window, "serverTools")
+    until(qtbot, lambda: more.isVisible() and more.text().strip() == "54 more")
+    before = tools.height()
+    qtbot.keyClick(more, Qt.Key.Key_Space)
+    until(qtbot, lambda: tools.height() > 9 * before)
+    last = tools.visualRect(tools.model().index(59, 0))
+    assert tools.viewport().rect().contains(last), "the last tool is out of reach"
+    qtbot.keyClick(more, Qt.Key.Key_Space)
+    until(qtbot, lambda: tools.height() == before)
 
 
 def test_keys_switch_a_server_and_a_tool_off(window, qtbot):

@@ -33,7 +33,7 @@ FREE = {
     "open_agent", "open_session", "new_session", "pin_session", "mark_read", "restore_session",
     "erase_session", "empty_deleted", "apply_settings", "add_rule", "delete_rule", "get_ready",
     "watch_skills", "rescan_skills", "switch_skill", "trust_folder", "check_sandbox",
-    "list_mcp", "watch_mcp", "save_mcp", "remove_mcp", "switch_mcp", "switch_mcp_tool",
+    "list_mcp", "watch_mcp", "save_mcp", "remove_mcp", "switch_mcp", "switch_mcp_tools",
     "allow_mcp_outside", "restart_mcp", "sign_in_mcp", "sign_out_mcp",
 }  # fmt: skip
 

@@ -1,8 +1,11 @@
 """The user is called when something needs them and they are elsewhere; the tray says what runs."""
 
+import threading
+
 import pytest
 from msgspec.structs import replace
-from PySide6.QtWidgets import QSystemTrayIcon
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from desktop_agent.core.events import (
     QuestionAsked,
@@ -15,7 +18,9 @@ from desktop_agent.core.questions import Question
 from desktop_agent.gui.state.session_state import SessionState
 from desktop_agent.gui.window.tray import Attention
 from tests.helpers.events import opened
-from tests.helpers.windows import Front
+from tests.helpers.patience import HANG_MS
+from tests.helpers.providers import Say, Wait
+from tests.helpers.windows import Front, app_of, bridge_of
 
 # The platform without a tray says so when an icon is made.
 pytestmark = pytest.mark.qt_log_ignore("systemTrayWindowChanged")
@@ -98,3 +103,30 @@ def test_the_icon_stays_while_the_window_is_in_the_tray(attention):
     assert icon(attention).isVisible()
     attention.leave_tray()
     assert not icon(attention).isVisible()
+
+
+def press_choice(choice):
+    box = QApplication.activeModalWidget()
+    next(one for one in box.buttons() if one.objectName() == choice).click()
+
+
+def test_what_works_goes_on_in_the_tray_and_is_there_when_the_window_is_opened_again(
+    window, provider, qtbot, monkeypatch
+):
+    monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: True)
+    may_answer = threading.Event()
+    provider.push([Wait(may_answer), Say("The boat is painted.")])
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+    window.frame.composer.set_text("Paint the boat")
+    qtbot.keyClick(window.frame.composer.focusWidget(), Qt.Key.Key_Return)
+    qtbot.waitState(bridge_of(window).received, lambda: bool(window.known.running()))
+    QTimer.singleShot(0, lambda: press_choice("keepInTray"))
+    window.close()
+    assert not window.isVisible()
+    may_answer.set()
+    qtbot.waitState(bridge_of(window).received, lambda: not window.known.running())
+    entries_now = app_of(window).attention.menu().actions()
+    next(one for one in entries_now if one.text() == "Show the window").trigger()
+    qtbot.waitUntil(window.isVisible, timeout=HANG_MS)
+    shown = window.pages.page(window.flow.agent).browser
+    qtbot.waitUntil(lambda: "The boat is painted." in shown.toPlainText(), timeout=HANG_MS)

@@ -139,8 +139,19 @@ class RowPainter:
         layout.draw(self.painter, QPointF(where.topLeft()))
         self.painter.setClipping(False)
 
-    def chip(self, line: QRect, text: str, most: int) -> int:
-        """Draw a word on a round ground at the trailing end of a line; return the room it took."""
+    def dot(self, box: QRect, token: str, *, is_filled: bool = True) -> None:
+        """Draw a small round mark in the midst of a box."""
+        radius = self._theme.icon_px(7 if is_filled else 6) / 2
+        colour, none = self._theme.color(token), Qt.PenStyle.NoPen
+        self.painter.setPen(none if is_filled else QPen(colour, 1.5))
+        self.painter.setBrush(colour if is_filled else Qt.BrushStyle.NoBrush)
+        self.painter.drawEllipse(QRectF(self.mirrored(box)).center(), radius, radius)
+
+    def chip(self, line: QRect, text: str, most: int, tone: str = "") -> int:
+        """Draw a word on a round ground at the trailing end of a line; return the room it took.
+
+        `tone` is empty, `ok`, `warn`, `err` or `accent`.
+        """
         font = self._theme.font("caption", "medium")
         metrics = QFontMetrics(font)
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, most)
@@ -148,8 +159,8 @@ class RowPainter:
         top = line.center().y() - height // 2 + 1
         box = QRect(line.right() - width + 1, top, width, height)
         token = "raised" if self.is_selected else "line"
-        self._round(QRectF(self.mirrored(box)), height / 2, token)
-        self.text(box.adjusted(8, 0, -8, 0), text, "muted", font)
+        self._round(QRectF(self.mirrored(box)), height / 2, f"{tone}Soft" if tone else token)
+        self.text(box.adjusted(8, 0, -8, 0), text, tone or "muted", font)
         return width
 
     def _round(self, box: QRectF, radius: float, token: str) -> None:

@@ -48,13 +48,15 @@ class OutputView(QPlainTextEdit):
         if text == self._shown:
             return
         bar = self.verticalScrollBar()
-        is_at_end = bar.value() >= bar.maximum() - 4
+        at, is_at_end = bar.value(), bar.value() >= bar.maximum() - 4
         if self._shown and text.startswith(self._shown):
             cursor = QTextCursor(self.document())
             cursor.movePosition(QTextCursor.MoveOperation.End)
             cursor.insertText(text[len(self._shown) :])
         else:
+            # What went at its beginning does not lead the reader there.
             self.setPlainText(text)
+            bar.setValue(at)
         is_first, self._shown = not self._shown, text
         if is_at_end and not is_first and not self.textCursor().hasSelection():
             bar.setValue(bar.maximum())
