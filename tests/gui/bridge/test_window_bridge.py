@@ -104,8 +104,7 @@ def test_a_window_that_was_closed_is_given_no_answer_of_what_is_asked_then(line)
         queries.ask(answered.append, line.queries.complete_path(MINE, "a"))
         await queries.drain()
         queries.ask(answered.append, line.queries.complete_path(MINE, "b"))
-        while queries.is_busy:
-            await asyncio.sleep(0)
+        await queries.drain()
 
     asyncio.run(close())
     assert answered == []
