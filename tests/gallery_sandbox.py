@@ -223,7 +223,7 @@ async def _failed(gallery: Gallery) -> None:
     facts = FailedInside("docker compose up -d postgres", "f")
     result = ToolResult("call_failed", printed, display=display, facts=facts)
     says = MessageAdded(story.MAIN, Message(MessageId("me_failed"), "assistant", (call,)))
-    ended = ToolEnded(story.MAIN, result, "ok", 0.4)
+    ended = ToolEnded(story.MAIN, result, "failed", 0.4)
     gallery.hear(says, ToolStarted(story.MAIN, call, "docker", story.NOW), ended)
     page = gallery.window.pages.page(story.MAIN)
     assert page is not None

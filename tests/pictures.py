@@ -28,6 +28,7 @@ from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.paths import resource
 from tests.bench.stage import Stage, pause, run
 from tests.helpers.recording import Recorder
+from tests.helpers.windows import words_in
 
 _WIDTH, _HEIGHT = 1280, 848
 _FOLDER = "garden"
@@ -135,6 +136,8 @@ async def _play(stage: Stage, camera: _Camera) -> None:
     window.resize(_WIDTH, _HEIGHT)
     _look(stage, "light")
     await pause(_PROBE_S)
+    while "keyring" not in words_in(window):  # where a key would be kept is looked up
+        await pause(_SETTLE_S)
     await camera.take(window, "welcome-light")
     for question in _EARLIER:
         await _ask(stage, story, await stage.new_session("demo"), question)

@@ -26,6 +26,7 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.startup.gc_timer import GcTimer
 from desktop_agent.gui.startup.run import make_application
 from desktop_agent.gui.window.app_windows import AppWindows
+from desktop_agent.gui.window.main_window import MainWindow
 
 _TICK_MS = 16
 
@@ -87,14 +88,20 @@ class Stage:
         self.bridge = Bridge()
         self.theme = Theme(app)
         self.theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)
-        windows = AppWindows(self.theme, self.bridge, settings, self.bridge)
-        self.window = windows.open_first(str(self.folder))
+        self.windows = AppWindows(self.theme, self.bridge, settings, self.bridge)
+        self._shown = self.windows.open_first(str(self.folder))
         self._arrived = asyncio.Event()
         self.bridge.received.connect(self._on_received)
         self.bridge.received.connect(GcTimer(self.bridge).check)
         self.bridge.started.connect(gc.freeze)
         self.window.show()
         self.bridge.start(self._compose)
+
+    @property
+    def window(self) -> MainWindow:
+        """The first of the windows; the last that there was, once all are closed."""
+        self._shown = next(iter(self.windows.windows), self._shown)
+        return self._shown
 
     async def _compose(self, emit: Callable[[Event], None]) -> Backend:
         data, config = self._home / "data", self._home / "config"

@@ -49,7 +49,6 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.settings import Settings
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.transcript.cards.approval_card import ApprovalCard
 from desktop_agent.gui.window.main_window import MainWindow
 from tests.bench.stage import Stage, run
@@ -117,9 +116,9 @@ class Monkey(QObject):
 
     done = Signal()
 
-    def __init__(self, window: MainWindow, theme: Theme, folder: Path, seed: int) -> None:
-        super().__init__(window)
-        self._window, self._theme, self._folder = window, theme, folder
+    def __init__(self, stage: Stage, seed: int) -> None:
+        super().__init__()  # a window that it closes must not take it along
+        self._stage, self._theme, self._folder = stage, stage.theme, stage.folder
         self._random = random.Random(seed)
         self._left = 0
         self.is_over = False
@@ -146,6 +145,12 @@ class Monkey(QObject):
         for scheme in _SCHEMES:
             # The stub wants bytes; only a name as text is taken.
             QDesktopServices.setUrlHandler(scheme, self, "swallow")  # pyright: ignore[reportArgumentType]
+
+    @property
+    def _window(self) -> MainWindow:
+        """The window it plays in: the one in front, as long as there is any."""
+        windows = self._stage.windows
+        return windows.front if windows.windows else self._stage.window
 
     @Slot(QUrl)
     def swallow(self, url: QUrl) -> None:
@@ -407,7 +412,7 @@ def _play(given: argparse.Namespace) -> int:
         defects.listen()
         (stage.folder / "notes.txt").write_text("milk\n")
         await stage.until(lambda: bool(stage.agents))
-        monkey = Monkey(stage.window, stage.theme, stage.folder, given.seed)
+        monkey = Monkey(stage, given.seed)
         signal.signal(signal.SIGINT, lambda *_: monkey.end())
         for _ in range(0, given.steps, _CHECK_EACH):
             if monkey.is_over:

@@ -123,6 +123,7 @@ class AgentTree(QWidget):
             self.filter.clear()
             self._show_rows()
             index = self.model.index_of(AgentId(agent_id))
+            self._on_current(index)  # the rows came with it marked, of which nobody was told
         self.view.setCurrentIndex(index)
         if index.isValid():
             self.view.scrollTo(index)

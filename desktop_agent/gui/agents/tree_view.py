@@ -22,6 +22,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QRegion,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QApplication,
@@ -144,6 +145,14 @@ class AgentTreeView(KeyboardFocus, QTreeView):
         """Ask for the room of the rows that are open, up to a limit."""
         count = self._tree.count_open(self.isExpanded, _ROWS_ASKED)
         return QSize(240, count * self._theme.size("row2") + 6)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the chosen row in view, as when its card opens below."""
+        chosen = self.visualRect(self.currentIndex())
+        was_seen = chosen.isValid() and 0 <= chosen.top() < event.oldSize().height()
+        super().resizeEvent(event)
+        if was_seen:
+            self.scrollTo(self.currentIndex())
 
     def minimumSizeHint(self) -> QSize:
         """Ask for no more than that: Qt's own would leave a hole below one row."""

@@ -188,6 +188,7 @@ class Queries(QObject):
         self.updates = bridge.updates
         self.places = bridge.places
         self._jobs: set[asyncio.Future[None]] = set()
+        self._is_over = False
 
     def ask(self, then: Callable[[T], object], query: Coroutine[Any, Any, T]) -> None:
         """Await a query, and pass its answer to `then`."""
@@ -206,6 +207,8 @@ class Queries(QObject):
         import asyncio  # loaded long before the first question; not before the first paint
 
         job = asyncio.ensure_future(self._guard(work, name))
+        if self._is_over:
+            job.cancel()
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
         # What is cancelled before its turn comes never begins.
@@ -222,8 +225,10 @@ class Queries(QObject):
             job.cancel()
 
     async def drain(self) -> None:
+        """Give up all that is asked, now and later: nobody is there to be answered any more."""
         import asyncio
 
+        self._is_over = True
         self.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
 

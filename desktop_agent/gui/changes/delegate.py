@@ -61,7 +61,7 @@ class _ChangePainter(RowPainter):
 
     def counts(self, line: QRect, added: int, removed: int) -> int:
         """Draw the counts at the trailing end of a line; return the room they took."""
-        font = self._theme.font("small", "medium", mono=True)
+        font = self._theme.font("small", "medium")  # in which a minus is longer than a hyphen
         right = line.right()
         for sign, count, token in (("−", removed, "delFg"), ("+", added, "addFg")):
             if not count:

@@ -217,6 +217,8 @@ QFrame[frame="line"] { background: $line; border: none; }
 #workspaceButton { background: $raised; border: ${edge}px solid $line; border-radius: 10px; }
 #workspaceButton:hover { border-color: $line3; }
 #workspaceButton:focus { border: 2px solid $accent; }
+#messageActions[over="true"] { background: $raised; border: ${edge}px solid $line2;
+  border-radius: 8px; }
 #composer { background: $raised; border: ${edge}px solid $line3; border-radius: 14px; }
 #composer QPlainTextEdit, #composer QTextEdit { background: transparent; border: none;
   padding: 0; font-size: ${body}px; }

@@ -307,8 +307,14 @@ class Spinner(QWidget):
     def __init__(self, theme: Theme, size: int = 16, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.setFixedSize(size, size)
+        self._size = size
         theme.pulse.ticked.connect(self.update)
+        theme.changed.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        side = self._theme.icon_px(self._size)
+        self.setFixedSize(side, side)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.gui.kit.example_prompts import demo_prompts, example_prompts, folder_names
+from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import IconLabel, TextLabel, column, row
 
@@ -81,7 +82,10 @@ class EmptySession(QWidget):
         layout = row(None, self._column, None, bar, spacing=-1, edges=(24, 24, 24, 24))
         layout.setStretch(1, 1000)
         layout.setAlignment(self._column, Qt.AlignmentFlag.AlignVCenter)
-        self.setLayout(layout)
+        inner = QWidget(self)
+        inner.setLayout(layout)
+        # The message box may need the room, as for a form in large text.
+        self.setLayout(column(plain_area(inner), spacing=0, edges=0))
         self._listed.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
 
     def set_model(self, model: str) -> None:

@@ -5,7 +5,7 @@ import time
 import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractButton, QLabel, QRadioButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QRadioButton
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
@@ -156,3 +156,17 @@ def test_a_question_with_fifty_answers_can_be_answered(qtbot, theme, panel):
     follow(panel, QuestionAsked("sa_1", question))
     assert len(panel.asks.findChildren(QAbstractButton, "askOption")) == 4
     assert panel.minimumSizeHint().width() <= 348
+
+
+@pytest.mark.parametrize("chosen", ["sa_2", "sa_9", "sa_41", "sa_56"])
+def test_the_chosen_one_of_many_stays_in_view_when_its_card_opens(panel, chosen):
+    panel.resize(348, 460)
+    states = ("running", "running", "completed")
+    many = (agent(f"worker {n}", states[n % 3], f"sa_{n}") for n in range(60))
+    follow(panel, session(*many))
+    panel.select(chosen)
+    QApplication.processEvents()
+    assert panel.strip.isVisible()
+    view = panel.tree.view
+    row = view.visualRect(panel.tree.model.index_of(chosen))
+    assert view.viewport().rect().contains(row.adjusted(0, 1, 0, -1)), "it is scrolled away"

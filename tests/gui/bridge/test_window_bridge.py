@@ -1,5 +1,7 @@
 """A window's own line: what another window has for writing is not changed, and that is said."""
 
+import asyncio
+
 import pytest
 from PySide6.QtCore import QObject, Signal
 
@@ -7,6 +9,7 @@ from desktop_agent.core.changes import UndoError, UndoScope
 from desktop_agent.core.events import CommandRefused
 from desktop_agent.core.ids import NoteId, SessionId
 from desktop_agent.core.notes import Note
+from desktop_agent.gui.bridge.bridge import Queries
 from desktop_agent.gui.bridge.window_bridge import ReadOnly, WindowBridge
 
 MINE, THEIRS = SessionId("se_mine"), SessionId("se_theirs")
@@ -92,3 +95,16 @@ def test_no_undo_and_no_paid_question_goes_out_for_what_another_window_has(
 
     run_on_window(ask())
     assert not crossing.queries.calls
+
+
+def test_a_window_that_was_closed_is_given_no_answer_of_what_is_asked_then(line):
+    queries, answered = Queries(line), []
+
+    async def close() -> None:
+        queries.ask(answered.append, line.queries.complete_path(MINE, "a"))
+        await queries.drain()
+        queries.ask(answered.append, line.queries.complete_path(MINE, "b"))
+        await queries.drain()
+
+    asyncio.run(close())
+    assert answered == []

@@ -3,12 +3,13 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPushButton
 
 from desktop_agent.core.changes import ChangedFile, UndoScope
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.changes.page import ChangesPage
 from desktop_agent.gui.changes.rows import Named
+from desktop_agent.gui.transcript.cards.card import CardHeader
 from tests.gui.changes.samples import CHILD, MAIN, MESSAGE, file, made, session_of, undo
 from tests.helpers.windows import words_in
 
@@ -313,3 +314,33 @@ def test_in_a_narrow_window_everything_has_its_place(page, theme, scale):
         inside = page.rect().contains(one.rect().translated(one.mapTo(page, one.rect().topLeft())))
         assert inside, name
     assert page.minimumSizeHint().width() <= 500
+
+
+def first_sign(image, room):
+    """Return how wide the first thing in red is, from left to right."""
+    lines = range(room.top(), room.bottom())
+
+    def is_red(x):
+        colours = [image.pixelColor(x, y) for y in lines]
+        return any(one.red() > one.green() + 40 for one in colours)
+
+    columns = [is_red(x) for x in range(image.width())]
+    begin = columns.index(True)
+    return columns.index(False, begin) - begin
+
+
+def test_the_minus_before_a_count_is_one_sign_in_the_head_the_rows_and_the_cards(page, theme):
+    theme.configure("light", 200)
+    show(page, made("cs_1", file("src/retry.py", added=40, removed=12)))
+    QApplication.processEvents()
+    view = page.list.viewport()
+    row = page.list.visualRect(page.list.model().index(0))
+    signs = [first_sign(view.grab().toImage(), row)]
+    label = next(one for one in page.findChildren(QLabel) if one.text() == "−12")
+    signs.append(first_sign(label.grab().toImage(), label.rect()))
+    header = CardHeader(theme, page)
+    header.verb, header.counts = "Edit", (40, 12)
+    header.resize(400, 60)
+    signs.append(first_sign(header.grab().toImage(), header.rect()))
+    theme.configure("light", 100)
+    assert max(signs) - min(signs) <= 3, "one is a hyphen"

@@ -151,3 +151,12 @@ def test_a_window_that_is_killed_leaves_nothing_behind_and_its_marks_are_seen(tm
     drawn, room = map(int, done.stdout.split())
     assert 5 < drawn < room
     assert list(place.iterdir()) == []
+
+
+def test_spinners_are_as_large_as_icons_beside_text_of_any_size(theme, qtbot):
+    spinner = Spinner(theme, 16)
+    qtbot.addWidget(spinner)
+    theme.configure("light", 200)
+    assert spinner.width() == theme.icon_px(16) == 32
+    theme.configure("light", 100)
+    assert spinner.width() == 16

@@ -636,3 +636,16 @@ def test_two_requests_for_the_same_file_are_two_decisions(view, qtbot, clock):
         qtbot.mouseClick(button(cards[0], "allowOnce"), LEFT)
     assert hit.args == ["rq_0", AllowOnce()]
     assert cards[1].isEnabled()
+
+
+def test_the_end_of_a_long_rule_which_says_where_it_holds_is_on_screen(view, ask, qtbot, clock):
+    long = "pytest " + " ".join(f"tests/part_{n}" for n in range(60))
+    card = ask(refusals=(Rule("shell", long, is_deny=True),))
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    menu = card.findChild(RefuseForm).rule_menu()
+    assert menu.sizeHint().width() <= view.screen().availableGeometry().width()
+    for action, scope in zip(menu.actions(), ("session", "folder", "everywhere"), strict=True):
+        assert action.text().startswith("Always refuse commands that start with “pytest")
+        assert action.text().endswith(scope)
+        assert long in action.toolTip(), "the whole of it is nowhere to be read"

@@ -99,6 +99,17 @@ def test_a_command_that_failed_shows_its_exit_code(view):
     assert last_card(view).header.meta.startswith("exit 3")
 
 
+def test_a_command_that_ended_with_an_error_looks_failed_though_its_call_went_well(view):
+    one, other = call(1, command="false"), call(2, "job_output", job="job_1")
+    shown = OutputDisplay("", 3, 0.2)
+    open_page(view, opened(says(1, "", one), runs(one), gives(one, "x", "ok", shown)))
+    header = last_card(view).header
+    assert (header.state, header.meta_token) == ("failed", "err")
+    assert "failed" in last_card(view).accessibleName()
+    view.apply([says(2, "", other), runs(other), gives(other, "x", "ok", shown)])
+    assert last_card(view).header.state == "ok", "that one only looked"
+
+
 def test_a_search_shows_what_and_how_much(view):
     one = call(1, "grep", pattern="retry", path="src")
     shown = FilesDisplay(("a",), "6 matches")

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -22,6 +23,8 @@ from desktop_agent.gui.kit.widgets import (
 from desktop_agent.gui.transcript.cards.card import AnswerLine
 
 _SHOWN_LINES = 12
+_MENU_EDGES = 80
+_LEAST_LETTERS = 12
 
 # Rules that can be made, each with the text that says what it covers and where.
 RuleChoices = Sequence[tuple[str, Rule]]
@@ -173,11 +176,21 @@ def rule_menu(parent: QWidget, choices: RuleChoices, choose: Callable[[Rule], No
     """Return a menu of rules, those of one pattern together."""
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    menu.setToolTipsVisible(True)
+    menu.ensurePolished()
+    # Where a rule holds stands at the end of its words: the screen must not cut that.
+    metrics, room = menu.fontMetrics(), parent.screen().availableGeometry().width() - _MENU_EDGES
+    least = _LEAST_LETTERS * metrics.averageCharWidth()
     last: Rule | None = None
     for words, rule in choices:
         if last is not None and (last.tool, last.pattern) != (rule.tool, rule.pattern):
             menu.addSeparator()
         last = rule
-        action = menu.addAction(words.replace("&", "&&"))
+        pattern = with_marks(rule.pattern)
+        left = room - metrics.horizontalAdvance(words) + metrics.horizontalAdvance(pattern)
+        cut = metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, max(left, least))
+        shown = words.replace(pattern, cut, 1)
+        action = menu.addAction(shown.replace("&", "&&"))
+        action.setToolTip(plain_tip(words) if shown != words else "")
         action.triggered.connect(lambda _=False, r=rule: choose(r))
     return menu

@@ -356,9 +356,9 @@ class CardHeader(Unfolds, EnterPresses, QAbstractButton):
     def _paint_counts(self, painter: QPainter, at: int) -> int:
         if self.counts is None:
             return at
-        font = self._theme.font("small", "medium", mono=True)
+        font = self._theme.font("small", "medium")  # in which a minus is longer than a hyphen
         for sign, count, token in (("−", self.counts[1], "delFg"), ("+", self.counts[0], "addFg")):
-            text = f"{sign}{count}"
+            text = f"{sign}{count:,}"
             at -= QFontMetrics(font).horizontalAdvance(text)
             self._text(painter, text, font, token, at, 200)
             at -= self._theme.space("s")

@@ -18,7 +18,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, MessageId, NoteId
-from desktop_agent.core.messages import ImagePart, ToolCall, ToolResult
+from desktop_agent.core.messages import ImagePart, OutputDisplay, ToolCall, ToolResult
 from desktop_agent.core.questions import Question
 from desktop_agent.core.usage import Usage
 from desktop_agent.gui.state.change_sets import FileCounts
@@ -38,6 +38,13 @@ OUTCOMES: dict[str, ToolState] = {
     "cancelled": "stopped",
     "unknown": "unknown",
 }
+
+
+def ended_state(call: ToolCall, result: ToolResult, outcome: str) -> ToolState:
+    """Return how a call went: a command that ran, and ended with an error, has failed."""
+    display = result.display
+    is_bad = isinstance(display, OutputDisplay) and bool(display.exit_code)
+    return "failed" if outcome == "ok" and call.name == "shell" and is_bad else OUTCOMES[outcome]
 
 
 @dataclass(frozen=True, slots=True)

@@ -393,12 +393,14 @@ class Transcript:
 
     def _on_tool_ended(self, event: events.ToolEnded) -> None:
         if item := self._tool(event.result.call_id):
-            state, seconds = items.OUTCOMES[event.outcome], event.seconds
-            self._put(replace(item, state=state, result=event.result, seconds=seconds, output=""))
+            state = items.ended_state(item.call, event.result, event.outcome)
+            ended = replace(item, state=state, result=event.result, seconds=event.seconds)
+            self._put(replace(ended, output=""))
 
     def _close_call(self, result: ToolResult) -> None:
         if item := self._open_tool(result.call_id):
-            state: items.ToolState = "failed" if result.is_error else "ok"
+            outcome = "failed" if result.is_error else "ok"
+            state = items.ended_state(item.call, result, outcome)
             self._put(replace(item, state=state, result=result, output=""))
 
     # -- approvals, questions and notes --------------------------------------------------

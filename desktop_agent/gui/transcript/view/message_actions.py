@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconButton, row
+from desktop_agent.gui.kit.widgets import IconButton, restyle, row
 from desktop_agent.gui.state.branch_draft import BranchDraft
 from desktop_agent.gui.transcript.cards.card import CardHost
 from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
@@ -24,6 +24,7 @@ from desktop_agent.gui.transcript.view.table_data import Table, pipe_table, tabl
 translate = QCoreApplication.translate
 
 _SAID = 200
+_LOWER_EDGE = 6  # of a bubble, below its words
 # Those that are buttons beside the message.
 _ICONS = {"copy": "copy", "edit": "square-pen", "branch": "workflow", "again": "refresh-cw"}
 
@@ -199,6 +200,7 @@ class HoverBar(QWidget):
             button.installEventFilter(self)
             self._buttons[name] = button
         self.setObjectName("messageActions")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setLayout(row(*self._buttons.values(), spacing=2))
         self.hide()
 
@@ -289,6 +291,13 @@ class HoverBar(QWidget):
         else:
             left = box.right() + 6 if at_left else box.left() - size.width() - 6
             y = max(4.0, box.top() + 6)
+        is_over = left < 0 or left + size.width() > self._browser.viewport().width()
+        if is_over:  # no room beside a wide message: across its lower edge, not over its words
+            left = box.right() - size.width() - 8 if at_left else box.left() + 8
+            y = box.bottom() - _LOWER_EDGE
+        if is_over != self.property("over"):
+            self.setProperty("over", is_over)
+            restyle(self)
         self.setGeometry(round(max(0.0, left)), round(y), size.width(), size.height())
         self.raise_()
         self.show()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QCoreApplication, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLayout, QVBoxLayout, QWidget
 
 from desktop_agent.gui.kit.links import host_of, local_port, plain_address
 from desktop_agent.gui.kit.safe_text import hard_wrapped, terminal_text, with_marks
@@ -26,6 +26,7 @@ from desktop_agent.gui.transcript.document.markdown import safe_link
 translate = QCoreApplication.translate
 
 _LONGEST_ADDRESS = 2_000
+_WIDE = 40  # in widths of the text size
 
 
 def ask_to_open(
@@ -54,13 +55,18 @@ def ask_to_open(
     layout = QVBoxLayout(dialog)
     layout.setContentsMargins(20, 20, 20, 16)
     layout.setSpacing(12)
-    layout.addWidget(host)
-    layout.addWidget(whole)
+    wrapped = [whole]
     if local_port(address):
         words = translate("Transcript", "It runs in your browser, with your network.")
-        layout.addWidget(TextLabel(words, "muted", dialog, name="linkNote", wraps=True))
+        wrapped.append(TextLabel(words, "muted", dialog, name="linkNote", wraps=True))
+    wide = _WIDE * theme.text_px("ui")
+    for label in wrapped:
+        label.setFixedWidth(min(wide, parent.screen().availableGeometry().width() * 2 // 3))
+    for part in (host, *wrapped):
+        layout.addWidget(part)
     layout.addLayout(row(opener, copy, None, cancel))
-    dialog.setMinimumWidth(420)
+    # As high as the words are: Qt gives a dialog of text that wraps too little.
+    layout.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
     dialog.open()
     return dialog
 
