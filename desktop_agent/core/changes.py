@@ -256,6 +256,11 @@ class SessionChanges(Value, frozen=True):
     totals: tuple[ChangeTotal, ...] = ()
     results: tuple[Result, ...] = ()
 
+    @property
+    def waiting(self) -> tuple[ChangeSet, ...]:
+        """The results that are not applied."""
+        return tuple(one.made for one in self.results if not one.applied)
+
 
 class UndoUsage(Value, frozen=True):
     """How many bytes are kept for one folder, and since when (seconds since 1970)."""

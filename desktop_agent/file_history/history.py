@@ -228,8 +228,7 @@ class History:
         with readable_errors():
             changes = [change_of(file, path, self.hold) for file in _by_path(files)]
         made = self.record(meta, session_id, root, changes)
-        known = self.changes(session_id, root).results
-        older = [one.made for one in known if not one.applied and one.made.id != made.id]
+        older = [one for one in self.changes(session_id, root).waiting if one.id != made.id]
         with transaction(self._connection):
             self._connection.executemany(
                 "DELETE FROM change_set WHERE id = ?",
@@ -239,7 +238,7 @@ class History:
 
     def judged_results(self, session_id: SessionId, root: str) -> tuple[JudgedResult, ...]:
         """Return which results can be applied now, in the order in which they came."""
-        waiting = [one.made for one in self.changes(session_id, root).results if not one.applied]
+        waiting = self.changes(session_id, root).waiting
         with readable_errors():
             return tuple(self._judge.judged(session_id, waiting))
 
