@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from desktop_agent.core.approvals import ApprovalRequest, Rule
-from desktop_agent.core.changes import ChangedFile, FolderLook, PlannedFile, UndoPlan, UndoScope
+from desktop_agent.core.changes import (
+    ChangedFile,
+    FolderLook,
+    JudgedResult,
+    PlannedFile,
+    Result,
+    UndoPlan,
+    UndoScope,
+)
 from desktop_agent.core.events import FilesChanged, TurnStarted
 from desktop_agent.core.ids import AgentId, MessageId, RequestId
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay, ToolCall
@@ -128,11 +138,62 @@ async def show_changes(gallery: Any) -> None:
     part(window, "changesBy_message").click()
     await gallery.take("74-by-message")
     await _ask(gallery, session)
+    await _show_results(gallery, page, changes, named)
     page.show_changes(
         session_of(stopped="The disk is full: changes are not kept any more."), session, named
     )
     await gallery.take("76-no-changes")
     window.full.leave()
+
+
+async def _show_results(gallery: Any, page: Any, changes: Any, named: Named) -> None:
+    """Take what subagents changed elsewhere, and what is asked before one is applied."""
+    at, session = story.NOW - 300, gallery.window.known.session_id
+    names = {**named.agents, AgentId("sa_far"): "plot the delays", AgentId("sa_ci"): "pin CI"}
+    retry = ChangedFile("src/retry.py", "changed", 6, 2)
+    plot = ChangedFile("src/plot.py", "created", 48)
+    envrc, ci = ChangedFile(".envrc", "created", 1), ChangedFile("ci/run.sh", "changed", 3, 3)
+    found = (
+        made("re_1", retry, plot, agent=AgentId("sa_far"), kind="result", at=at),
+        made("re_2", retry, agent=AgentId(story.EXPLORER), kind="result", at=at + 60),
+        made("re_3", envrc, ci, agent=AgentId("sa_ci"), kind="result", at=at + 120),
+    )
+    done = made("re_4", plot, agent=AgentId(story.EXPLORER), kind="result", at=at + 180)
+    results = (*(Result(one) for one in found), Result(done, "ch_9"))
+    page.show_changes(replace(changes, results=results), session, Named(names, named.messages))
+    merges = PlannedFile("src/retry.py", "conflict", by=story.MAIN, can_merge=True)
+    page.show_judged(
+        (
+            JudgedResult("re_1", (merges, PlannedFile("src/plot.py", "restore", "created"))),
+            JudgedResult("re_2", (PlannedFile("src/retry.py", "conflict", by="sa_far"),)),
+            JudgedResult(
+                "re_3",
+                (PlannedFile(".envrc", "restore", "created"), PlannedFile("ci/run.sh", "restore")),
+                (".envrc",),
+            ),
+        )
+    )
+    page.show_results_of(AgentId(story.EXPLORER))
+    page.list.setCurrentIndex(page.list.model().index(4))
+    scope = UndoScope(session, set_id="re_2", path="src/retry.py")
+    page.detail.show_diff(scope, DiffDisplay("src/retry.py", _PATCH, 40, 12))
+    await gallery.take("75b-results")
+    plan = UndoPlan(
+        scope,
+        ("re_2",),
+        (
+            PlannedFile("src/plot.py", "restore", "created"),
+            PlannedFile("src/retry.py", "conflict", why="Another agent changed it since."),
+            PlannedFile("src/clock.py", "conflict", why="It was changed since, at 10:31.",
+                        can_merge=True),
+            PlannedFile("data/trace.bin", "lost", why="24 MB: too large to be kept."),
+        ),
+    )  # fmt: skip
+    title = "Apply what explorer changed?"
+    dialog = UndoDialog(gallery.theme, plan, title, gallery.window, is_result=True)
+    dialog.open()
+    await gallery.take("75c-apply", dialog)
+    dialog.reject()
 
 
 async def _first_look(gallery: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.core.messages import Value
 
-SetKind = Literal["tool", "command", "outside", "undo"]
+SetKind = Literal["tool", "command", "outside", "undo", "result"]
 FileKind = Literal["absent", "file", "folder", "link", "other"]
 ChangeKind = Literal["created", "changed", "deleted"]
 Choice = Literal["keep", "restore", "merge"]
@@ -71,7 +71,8 @@ class ChangeSet(Value, frozen=True):
     `message_id` is the user's message during which it happened, also for a subagent's call.
     `files` are the first 200, `count` is how many there are, `added` and `removed` are sums over
     all of them. `unheld` says in words what can't be put back. `undoes` are the sets that an undo
-    took back. `overlaps` are calls that ran at the same time.
+    took back. `overlaps` are calls that ran at the same time. One of the kind `result` is what was
+    done in a copy elsewhere, and `result` is the one that a set has applied here.
     """
 
     id: str
@@ -88,6 +89,27 @@ class ChangeSet(Value, frozen=True):
     unheld: tuple[str, ...] = ()
     undoes: tuple[str, ...] = ()
     overlaps: tuple[str, ...] = ()
+    result: str = ""
+
+
+class FarState(Value, frozen=True):
+    """What is at a path of a copy elsewhere: a file's bytes, or a link's target.
+
+    `content` is None where it was too large to be sent.
+    """
+
+    kind: Literal["absent", "file", "link"] = "absent"
+    is_executable: bool = False
+    size: int = 0
+    content: bytes | None = b""
+
+
+class FarFile(Value, frozen=True):
+    """One file that was changed in a copy elsewhere; `path` is relative to the folder."""
+
+    path: bytes
+    before: FarState
+    after: FarState
 
 
 class UndoScope(Value, frozen=True):
@@ -178,12 +200,53 @@ class ChangeTotal(Value, frozen=True):
     agent_id: AgentId | None = None
 
 
+class Result(Value, frozen=True):
+    """What a subagent changed elsewhere; `applied` is the set that did it here, if it stands."""
+
+    made: ChangeSet
+    applied: str = ""
+
+
+class JudgedResult(Value, frozen=True):
+    """What applying a result would do now, after those before it that fit.
+
+    A file `overlaps` if it was changed here as well, in the same lines: what was changed in others
+    is merged. `by` names the agent that did, also by a result which is not applied yet. `guarded`
+    are files that run by themselves, tell agents what to do, or hold secrets.
+    """
+
+    id: str
+    files: tuple[PlannedFile, ...] = ()
+    guarded: tuple[str, ...] = ()
+
+    @property
+    def overlaps(self) -> tuple[PlannedFile, ...]:
+        """The files for which somebody has to choose."""
+        return tuple(f for f in self.files if f.prospect == "conflict" and not f.can_merge)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the folder holds all of it already."""
+        return all(file.prospect == "already" for file in self.files)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it can be applied as a whole without a choice."""
+        is_lost = any(file.prospect == "lost" for file in self.files)
+        return not (self.overlaps or is_lost or self.is_there)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it may be applied with others that were not looked at one by one."""
+        return self.fits and not self.guarded
+
+
 class SessionChanges(Value, frozen=True):
     """All that a session changed: its sets, oldest first, and the files that differ now.
 
     `undone` are the ids of sets that are taken back at present, `totals` are of the messages and
     agents of which more than one set stands. `stopped` says why nothing is
-    kept any more (a full disk), empty while it is.
+    kept any more (a full disk), empty while it is. `results` are in the order in which they came.
     """
 
     sets: tuple[ChangeSet, ...] = ()
@@ -191,6 +254,12 @@ class SessionChanges(Value, frozen=True):
     undone: tuple[str, ...] = ()
     stopped: str = ""
     totals: tuple[ChangeTotal, ...] = ()
+    results: tuple[Result, ...] = ()
+
+    @property
+    def waiting(self) -> tuple[ChangeSet, ...]:
+        """The results that are not applied."""
+        return tuple(one.made for one in self.results if not one.applied)
 
 
 class UndoUsage(Value, frozen=True):

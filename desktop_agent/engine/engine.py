@@ -491,7 +491,7 @@ class Engine(
         )
         is_far = record.spec is not None and record.spec.place is not None
         if is_far and self._places is not None:
-            around = Elsewhere(self._places, self._approvals, self._questions)
+            around = Elsewhere(self._places, self._approvals, self._questions, self._kept)
             return RemoteAgent(record, session, setup, tasks=tasks, elsewhere=around)
         jobs = self._new_jobs() if self._new_jobs is not None else None
         agent = Agent(record, session, setup, tasks=tasks, jobs=jobs)

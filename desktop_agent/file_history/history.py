@@ -13,6 +13,8 @@ import msgspec
 from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
+    FarFile,
+    JudgedResult,
     SessionChanges,
     UndoPlan,
     UndoReport,
@@ -28,6 +30,8 @@ from desktop_agent.file_history.packs import Packs
 from desktop_agent.file_history.plan import Planner
 from desktop_agent.file_history.reading import Reading
 from desktop_agent.file_history.recording import Recording, new_id
+from desktop_agent.file_history.results.judging import Judge
+from desktop_agent.file_history.results.keeping import change_of
 from desktop_agent.file_history.schema import open_database, readable_errors, transaction
 from desktop_agent.file_history.timeline import Timeline
 from desktop_agent.file_history.undoing import Undoing, require_same
@@ -67,6 +71,7 @@ class History:
         packs.require_room = self._bounds.require_room
         self._reading = Reading(connection, packs, line, self._index)
         self._planner = Planner(line, packs, merger, limits)
+        self._judge = Judge(self._planner, merger, self._content)
         self._undoing = Undoing(connection, packs, self._recording, self._index)
 
     def close(self) -> None:
@@ -210,6 +215,54 @@ class History:
         with readable_errors():
             return self._undoing.reports(set_id)
 
+    # -- results
+
+    def keep_result(
+        self, meta: ChangeSet, session_id: SessionId, root: str, files: Iterable[FarFile]
+    ) -> ChangeSet:
+        """Keep what an agent changed in a copy elsewhere, to be applied here.
+
+        It takes the place of what that agent had changed there before and nobody has applied.
+        """
+        path = os.fsencode(root)
+        with readable_errors():
+            changes = [change_of(file, path, self.hold) for file in _by_path(files)]
+        made = self.record(meta, session_id, root, changes)
+        older = [one for one in self.changes(session_id, root).waiting if one.id != made.id]
+        with transaction(self._connection):
+            self._connection.executemany(
+                "DELETE FROM change_set WHERE id = ?",
+                ((one.id,) for one in older if one.agent_id == made.agent_id),
+            )
+        return made
+
+    def judged_results(self, session_id: SessionId, root: str) -> tuple[JudgedResult, ...]:
+        """Return which results can be applied now, in the order in which they came."""
+        waiting = self.changes(session_id, root).waiting
+        with readable_errors():
+            return tuple(self._judge.judged(session_id, waiting))
+
+    def plan_result(self, scope: UndoScope) -> UndoPlan:
+        """Return what applying a result would do now; `scope.set_id` is its id."""
+        with readable_errors():
+            return self._planner.plan_result(scope).plan
+
+    def apply_result(
+        self,
+        scope: UndoScope,
+        choices: Mapping[str, Choice],
+        meta: ChangeSet,
+        plan: UndoPlan | None = None,
+    ) -> UndoReport:
+        """Apply a result as `undo` takes a scope back: it is the redo of what was never done."""
+        with readable_errors():
+            self._undoing.recover()
+            detail = self._planner.plan_result(scope)
+            if plan is not None:
+                require_same(plan, detail.plan)
+            named = msgspec.structs.replace(meta, result=scope.set_id)
+            return self._undoing.undo(detail, choices, named, self._limits.clock())
+
     # -- bounds
 
     def usage(self) -> tuple[UndoUsage, ...]:
@@ -252,6 +305,10 @@ class History:
 
     def _content(self, digest: str) -> bytes:
         return b"".join(self._packs.read(digest))
+
+
+def _by_path(files: Iterable[FarFile]) -> list[FarFile]:
+    return sorted(files, key=lambda file: file.path)
 
 
 def _empty_folder(path: Path) -> Path:

@@ -18,10 +18,11 @@ _TIMEOUT_S = 20.0
 
 
 class Merged(NamedTuple):
-    """What a merge comes to."""
+    """What a merge comes to; `is_as_now` tells that this is what is there."""
 
     content: bytes
     mode: int
+    is_as_now: bool = False
 
 
 class Merger:
@@ -36,7 +37,7 @@ class Merger:
     ) -> Merged | None:
         """Return the file without these changes, the newest taken out first.
 
-        None where that is no merge, or where what was changed since overlaps with them.
+        None where it can't be merged, or where what was changed since overlaps with them.
         """
         sizes = [now.size, *(state.size for pair in stretches for state in pair)]
         if now.kind != "file" or max(sizes) > LARGEST:
@@ -54,7 +55,7 @@ class Merger:
                 if merged is None:
                     return None
                 content, digest = merged, ""
-        return None if (content, mode) == (current, now.mode) else Merged(content, mode)
+        return Merged(content, mode, (content, mode) == (current, now.mode))
 
     def _of(self, state: FileState, content: bytes, digest: str) -> bytes:
         return content if state.digest == digest else self._content(state.digest)

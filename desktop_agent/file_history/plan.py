@@ -94,10 +94,27 @@ class Planner:
                 for path, found in chosen.items()
                 if names.shown(path, root) in {scope.path, scope.was}
             }
-        items = [self._item(path, rows[path], found, root) for path, found in chosen.items()]
+        return self._detail(scope, rows, chosen, root)
+
+    def plan_result(self, scope: UndoScope) -> Detail:
+        """Return what applying a result would do now; its id is the set's of the scope."""
+        self._merges = self._merged = 0
+        chosen, rows = self._timeline.of_result(scope.set_id)
+        if not chosen:
+            raise UndoError("That result is not kept any more.")
+        return self._detail(scope, rows, chosen, _newest_root(chosen.values()))
+
+    def _detail(
+        self,
+        scope: UndoScope,
+        rows: Mapping[bytes, list[Row]],
+        chosen: Mapping[bytes, list[Row]],
+        root: bytes,
+    ) -> Detail:
+        items = [self._item(path, rows.get(path, []), one, root) for path, one in chosen.items()]
         items = sorted(_with_folders(items), key=lambda item: item.path)
         moved = self._moved(items)
-        planned = _planned(items, moved)
+        planned = outlined(items, moved)
         plan = UndoPlan(scope, _set_ids(chosen.values()), planned, _blocked(items, root))
         return Detail(plan, tuple(items), root, moved)
 
@@ -113,16 +130,20 @@ class Planner:
         if why := self._why_lost(path, now, target, stretches[-1][1]):
             return replace(item, prospect="lost", why=why)
         others = _others(rows, chosen)
+        is_result = chosen[0].kind == "result"
         is_ours = disk.same(now, stretches[-1][1])
         ours = [row for row in chosen if row.kind != "outside"]
         if is_ours and len(stretches) == 1 and not others and len(ours) == len(chosen):
             return replace(item, prospect="restore")
+        merged = self._merge(path, timeline.stretches(ours), now)
+        if is_result and merged is not None and merged.is_as_now:
+            return item
         return replace(
             item,
             prospect="conflict",
             why=_why(path, others, chosen, now, stretches[-1][1], is_ours=is_ours),
             by=others[-1].agent if others else "",
-            merged=self._merge(path, timeline.stretches(ours), now),
+            merged=None if merged is not None and merged.is_as_now else merged,
         )
 
     def _moved(self, items: Iterable[Item]) -> dict[bytes, bytes]:
@@ -310,7 +331,8 @@ def _is_obstructed(path: bytes, items: Mapping[bytes, Item]) -> bool:
     return False
 
 
-def _planned(items: list[Item], moved: Mapping[bytes, bytes]) -> tuple[PlannedFile, ...]:
+def outlined(items: list[Item], moved: Mapping[bytes, bytes]) -> tuple[PlannedFile, ...]:
+    """Return what is shown of a plan."""
     texts = {item.path: item.text for item in items}
     gone = frozenset(moved.values())
     return tuple(

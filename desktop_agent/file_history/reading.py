@@ -12,9 +12,11 @@ from msgspec.structs import replace
 
 from desktop_agent.core.changes import (
     ChangedFile,
+    ChangeSet,
     ChangeTotal,
     FileOverview,
     FileState,
+    Result,
     SessionChanges,
     UndoError,
     UndoScope,
@@ -48,10 +50,13 @@ class Reading:
         sets = [
             (seq, read_set(body))
             for seq, body in self._connection.execute(
-                "SELECT seq, body FROM change_set WHERE session = ? ORDER BY seq", (session_id,)
+                "SELECT seq, body FROM change_set WHERE session = ? AND kind <> 'result'"
+                " ORDER BY seq",
+                (session_id,),
             )
         ]
         undone = self._undone(session_id, rows.values())
+        standing = (found for seq, found in sets if seq not in undone)
         chosen = dict(timeline.selected(rows, UndoScope(session_id)))
         return SessionChanges(
             sets=tuple(found for _, found in sets),
@@ -59,7 +64,17 @@ class Reading:
             undone=tuple(found.id for seq, found in sets if seq in undone),
             stopped=stopped,
             totals=tuple(self._totals(chosen)),
+            results=tuple(self._results(session_id, standing)),
         )
+
+    def _results(self, session_id: str, standing: Iterable[ChangeSet]) -> Iterator[Result]:
+        applied = {one.result: one.id for one in standing if one.result}
+        for (body,) in self._connection.execute(
+            "SELECT body FROM change_set WHERE session = ? AND kind = 'result' ORDER BY seq",
+            (session_id,),
+        ):
+            made = read_set(body)
+            yield Result(made, applied.get(made.id, ""))
 
     def contents(
         self, scope: UndoScope, *, is_since: bool = False
@@ -68,6 +83,8 @@ class Reading:
 
         With `is_since` what was after the last one, and what is there now.
         """
+        if result := self._timeline.of_result(scope.set_id)[0]:
+            return self._of_result(_at(result.values(), scope.path), is_since=is_since)
         rows = self._timeline.of_scope(scope)
         found = self._asked(rows, scope, scope.path)
         after = self._content(found[-1].after)
@@ -75,6 +92,13 @@ class Reading:
             return after, _now(found[0].path)
         first = self._asked(rows, scope, scope.was)[0] if scope.was else found[0]
         return self._content(first.before), after
+
+    def _of_result(self, found: list[Row], *, is_since: bool) -> tuple[bytes | None, bytes | None]:
+        """Return what it began with, and what it made of it or what is there now."""
+        if not found:
+            raise UndoError("Nothing is known of changes to this file.")
+        began = self._content(found[0].after)
+        return began, _now(found[0].path) if is_since else self._content(found[0].before)
 
     def _asked(self, rows: dict[bytes, list[Row]], scope: UndoScope, path: str) -> list[Row]:
         found = _at(dict(timeline.selected(rows, scope)).values(), path)

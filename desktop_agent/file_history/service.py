@@ -12,6 +12,7 @@ import msgspec
 from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
+    FarFile,
     SessionChanges,
     UndoError,
     UndoPlan,
@@ -52,6 +53,10 @@ class Service:
             "patch": self._patch,
             "plan": self._plan,
             "undo": self._undo,
+            "keep_result": self._keep_result,
+            "judged_results": self._history.judged_results,
+            "plan_result": self._plan_result,
+            "apply_result": self._apply_result,
             "usage": self._history.usage,
             "empty": self._empty,
             "forget_session": self._history.forget_session,
@@ -112,24 +117,50 @@ class Service:
 
     def _plan(self, scope: Any, root: str) -> UndoPlan:
         plan = self._history.plan(msgspec.convert(scope, UndoScope))
-        return msgspec.structs.replace(plan, blocked=plan.blocked or self._blocked(root))
+        return self._unless_blocked(plan, root, "Undo")
 
-    def _undo(
-        self, scope: Any, choices: Mapping[str, Choice], meta: Any, plan: Any, root: str
+    def _plan_result(self, scope: Any, root: str) -> UndoPlan:
+        plan = self._history.plan_result(msgspec.convert(scope, UndoScope))
+        return self._unless_blocked(plan, root, "Apply it")
+
+    def _undo(self, **given: Any) -> UndoReport:
+        return self._carry_out(self._history.undo, "Undo", **given)
+
+    def _apply_result(self, **given: Any) -> UndoReport:
+        return self._carry_out(self._history.apply_result, "Apply it", **given)
+
+    def _carry_out(
+        self,
+        do: Callable[..., UndoReport],
+        words: str,
+        *,
+        scope: Any,
+        choices: Mapping[str, Choice],
+        meta: Any,
+        plan: Any,
+        root: str,
     ) -> UndoReport:
-        if blocked := self._blocked(root):
+        if blocked := self._blocked(root, words):
             raise UndoError(blocked)
         wanted = msgspec.convert(scope, UndoScope)
         shown = msgspec.convert(plan, UndoPlan | None)
         self.capture.before_undo(wanted.session_id, root)
         try:
-            return self._history.undo(wanted, choices, msgspec.convert(meta, ChangeSet), shown)
+            return do(wanted, choices, msgspec.convert(meta, ChangeSet), shown)
         finally:
             self.capture.after_undo()
 
-    def _blocked(self, root: str) -> str:
+    def _keep_result(self, meta: Any, session_id: SessionId, root: str, files: Any) -> ChangeSet:
+        """Keep what was done in a copy; what does not fit into memory was not sent."""
+        made, sent = msgspec.convert((meta, files), tuple[ChangeSet, tuple[FarFile, ...]])
+        return self._history.keep_result(made, session_id, root, sent)
+
+    def _unless_blocked(self, plan: UndoPlan, root: str, words: str) -> UndoPlan:
+        return msgspec.structs.replace(plan, blocked=plan.blocked or self._blocked(root, words))
+
+    def _blocked(self, root: str, words: str) -> str:
         name = self.capture.running_in(root)
-        return f"{name} is running in this folder. Undo when it has ended." if name else ""
+        return f"{name} is running in this folder. {words} when it has ended." if name else ""
 
     def _empty(self, folder: str) -> None:
         self._history.empty(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -21,7 +21,9 @@ s.seq, s.id, s.session, s.agent, s.message, s.call, s.kind, f.root, c.path,
 c.before_kind, c.before_mode, c.before_size, c.before_hash, c.before_held,
 c.after_kind, c.after_mode, c.after_size, c.after_hash, c.after_held, c.added, c.removed
 """
-_FROM = "FROM change c JOIN change_set s ON s.seq = c.seq JOIN folder f ON f.id = s.folder"
+_EVERYTHING = "FROM change c JOIN change_set s ON s.seq = c.seq JOIN folder f ON f.id = s.folder"
+# What was done in a copy elsewhere did not happen here.
+_FROM = f"{_EVERYTHING} AND s.kind <> 'result'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,30 @@ class Timeline:
         first = self._connection.execute(
             f"SELECT min(s.seq) FROM change_set s WHERE {where}", values
         ).fetchone()[0]
-        return {} if first is None else self._of_paths(where, values, first)
+        select = f"SELECT DISTINCT c.path {_FROM} WHERE {where}"
+        return {} if first is None else self._of_paths(select, values, first)
+
+    def of_result(self, set_id: str) -> tuple[dict[bytes, list[Row]], dict[bytes, list[Row]]]:
+        """Return what applying a result does, and what was done here since it was begun.
+
+        A row of it is turned round, as if it had been taken back: applying is the redo.
+        """
+        found = self._connection.execute(
+            "SELECT seq, body FROM change_set WHERE id = ? AND kind = 'result'", (set_id,)
+        ).fetchone()
+        if found is None:
+            return {}, {}
+        seq, began = found[0], _DECODER.decode(found[1]).began
+        since = self._connection.execute(
+            "SELECT coalesce(max(seq), 0) FROM change_set WHERE ended < ?", (began,)
+        ).fetchone()[0]
+        select = f"SELECT {_COLUMNS} {_EVERYTHING} WHERE c.seq = ? ORDER BY c.path"
+        rows = (_row(one, (), is_active=True) for one in self._connection.execute(select, (seq,)))
+        turned = {
+            row.path: [replace(row, seq=since, before=row.after, after=row.before)] for row in rows
+        }
+        select = "SELECT path FROM change WHERE seq = ?"
+        return turned, self._of_paths(select, (seq,), since)
 
     def left(self, session: str) -> list[tuple[int, bytes, int]]:
         """Return what undos left as it was: number of the undo, path, number of the set."""
@@ -86,8 +111,7 @@ class Timeline:
         files = (file for (body,) in bodies for file in _DECODER.decode(body).files)
         return {file.path: file.was for file in files if file.was}
 
-    def _of_paths(self, where: str, values: tuple[Any, ...], first: int) -> dict[bytes, list[Row]]:
-        select = f"SELECT DISTINCT c.path {_FROM} WHERE {where}"
+    def _of_paths(self, select: str, values: tuple[Any, ...], first: int) -> dict[bytes, list[Row]]:
         targets: dict[tuple[int, bytes], tuple[int, ...]] = {}
         for seq, path, target in self._connection.execute(
             "SELECT seq, path, target FROM undone"

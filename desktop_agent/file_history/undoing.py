@@ -76,7 +76,10 @@ class Undoing:
     def undo(
         self, detail: Detail, choices: Mapping[str, Choice], meta: ChangeSet, now: float
     ) -> UndoReport:
-        """Do what a plan says; raises UndoError when nothing was done."""
+        """Do what a plan says; raises UndoError when nothing was done.
+
+        What applies a result (`meta.result`) is a change of its agent's, and no undo.
+        """
         if detail.plan.blocked:
             raise UndoError(detail.plan.blocked)
         work = _Work()
@@ -85,9 +88,9 @@ class Undoing:
         if not work.changes:
             return UndoReport(kept=tuple(work.kept), lost=tuple(work.lost))
         self._add_folders(detail, work)
-        made = msgspec.structs.replace(
-            meta, id=meta.id or new_id(), kind="undo", undoes=detail.plan.sets
-        )
+        made = msgspec.structs.replace(meta, id=meta.id or new_id(), kind="tool")
+        if not meta.result:
+            made = msgspec.structs.replace(made, kind="undo", undoes=detail.plan.sets)
         seq, token = self._begin(made, detail, work, now)
         return self._carry_out(seq, token, is_after_crash=False)
 
@@ -99,7 +102,7 @@ class Undoing:
     def reports(self, set_id: str) -> tuple[UndoReport, ...]:
         """Return what an undo that is recorded did, as far as its set says; nothing without one."""
         found = self._connection.execute(
-            "SELECT body, session FROM change_set WHERE id = ? AND kind = 'undo'", (set_id,)
+            "SELECT body, session FROM change_set WHERE id = ?", (set_id,)
         )
         return tuple(
             UndoReport(set_id, made.files, session_id=session, made=made)
@@ -177,7 +180,8 @@ class Undoing:
             folder = self._recording.folder(detail.root, now)
             session = detail.plan.scope.session_id
             seq = self._recording.insert(described, session, folder, changes, lines)
-            for is_taken, paths in ((1, work.taken), (0, work.left)):
+            undone = ((1, work.taken), (0, work.left)) if made.kind == "undo" else ()
+            for is_taken, paths in undone:
                 self._connection.executemany(
                     "INSERT INTO undone VALUES (?, ?, ?, ?)",
                     ((seq, path, target, is_taken) for path in paths for target in paths[path]),

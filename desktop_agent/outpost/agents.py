@@ -16,6 +16,7 @@ from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.places.git_copy import GitError, GitStore
 from desktop_agent.compose import SESSIONS_FILE, Backend, ForThisRun, compose
+from desktop_agent.core.changes import FarFile
 from desktop_agent.core.events import AgentEvent, Event, SessionOpened, TurnEnded
 from desktop_agent.core.ids import AgentId, NoteId, SessionId, new_session_id
 from desktop_agent.core.pipes import outpost_pipe as pipe
@@ -185,12 +186,17 @@ class AgentRuns:
 
     async def _end_turn(self, run: _Run) -> None:
         try:
-            patch = await asyncio.to_thread(self._store.patch, run.order.commit, run.copy)
+            patch, files = await asyncio.to_thread(self._changed, run)
         except (GitError, OSError) as error:
             over = pipe.TurnOver(0, run.order.key, problem=f"what it changed is lost: {error}")
         else:
-            over = pipe.TurnOver(0, run.order.key, patch)
+            over = pipe.TurnOver(0, run.order.key, patch, files=files)
         self._tell(over)
+
+    def _changed(self, run: _Run) -> tuple[str, tuple[FarFile, ...]]:
+        commit = run.order.commit
+        tree = self._store.tree(commit, run.copy)
+        return self._store.between(commit, tree), self._store.files(commit, tree)
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -64,27 +64,37 @@ class KilledHistory(RandomHistory):
 
     def killed(self, do: Callable[[History], object]) -> None:
         at, many = self.chance.randint(1, 50), self.chance.choice((1, disk.MANY))
-        reader, writer = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            disk.MANY = many
-            _die_at(at, writer)
-            try:
-                history = History(self.place / "undo", PLENTY)
-                do(history)
-                history.close()
-            finally:
-                os._exit(0)
-        os.close(writer)
-        with open(reader) as said:  # noqa: PTH123 - a pipe
-            moment = said.read()
-        status = os.waitpid(pid, 0)[1]
-        if os.WIFSIGNALED(status):
+        moment = killed_at(self.place / "undo", at, do, many)
+        if moment is not None:
             self.tally.killed += 1
             self.tally.moments[moment] += 1
 
     def sets(self) -> tuple[ChangeSet, ...]:
         return self.folder.history.changes(SESSION, str(self.folder.root)).sets
+
+
+def killed_at(
+    folder: Path, at: int, do: Callable[[History], object], many: int = disk.MANY
+) -> str | None:
+    """Do something with a history in a process that is killed at the n-th call of its own.
+
+    Return at which one; None if it came to its end before.
+    """
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        disk.MANY = many
+        _die_at(at, writer)
+        try:
+            history = History(folder, PLENTY)
+            do(history)
+            history.close()
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader) as said:  # noqa: PTH123 - a pipe
+        moment = said.read()
+    return moment if os.WIFSIGNALED(os.waitpid(pid, 0)[1]) else None
 
 
 def _die_at(at: int, writer: int) -> None:

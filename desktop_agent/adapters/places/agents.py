@@ -95,7 +95,7 @@ class FarAgent:
         first = self._came[0]
         if isinstance(first, pipe.TurnOver):
             self._given = 1
-            return FarTurnOver(first.patch, first.problem)
+            return FarTurnOver(first.patch, first.problem, first.files)
         # All that waits, as after a cut, goes to the disk at once.
         events: list[AgentEvent] = []
         self._given = 0

@@ -14,6 +14,8 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from desktop_agent.core.changes import FarFile, FarState
+
 _SAFE = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
     "-c", "core.autocrlf=false", "-c", "gc.auto=0", "-c", "protocol.file.allow=always",
@@ -27,6 +29,9 @@ _ME = {
 _OWN = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP")
 _MOST_WORDS = 400
 _LARGE = 50_000_000
+# Of what was changed in a copy; a file that is larger than the first is not kept for an undo.
+_LARGEST_SENT, _MOST_SENT = 16 << 20, 64 << 20
+_NO_OBJECT = b"0" * 40
 _PRIVATE = (
     ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.kdbx", "id_rsa*",
     "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
@@ -72,14 +77,21 @@ class GitStore:
 
     def patch(self, commit: str, folder: Path) -> str:
         """Return what was changed in a copy since the snapshot, for `git apply`."""
+        return self.between(commit, self.tree(commit, folder))
+
+    def tree(self, commit: str, folder: Path) -> str:
+        """Keep a copy as it is now, and what is as in the snapshot but once; return the tree."""
         if folder.is_symlink():
             raise GitError("the copy of the folder was replaced by a link")
         index = self.path / f"index-{folder.parent.name}-{folder.name}"
         self._git("read-tree", commit, own={"GIT_INDEX_FILE": str(index)})
         try:
-            tree = self._tree_of(folder, index)
+            return self._tree_of(folder, index)
         finally:
             index.unlink(missing_ok=True)
+
+    def between(self, commit: str, tree: str) -> str:
+        """Return what turns a snapshot into a tree, for `git apply`."""
         shown = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-ext-diff",
                  "--no-textconv", "--no-renames", commit, tree)  # fmt: skip
         found = self._run(shown)
@@ -91,6 +103,40 @@ class GitStore:
             everything.write_text("* -diff\n", encoding="ascii")
             as_bytes = ("-c", f"core.attributesFile={everything}")
             return self._run((*as_bytes, *shown)).decode("utf-8", "replace")
+
+    def files(self, commit: str, tree: str) -> tuple[FarFile, ...]:
+        """Return each file that differs between a snapshot and a tree, with both its contents."""
+        shown = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", commit, tree)
+        said = self._run(shown).split(b"\0")
+        changed = [
+            (about[1:].split(), path) for about, path in zip(said[:-1:2], said[1::2], strict=True)
+        ]
+        # A repository in the folder is a commit, of which nothing is here.
+        changed = [one for one in changed if b"160000" not in one[0][:2]]
+        contents = self._contents({name for about, _ in changed for name in about[2:4]})
+        return tuple(
+            FarFile(path, _far(about[0], contents[about[2]]), _far(about[1], contents[about[3]]))
+            for about, path in changed
+        )
+
+    def _contents(self, names: set[bytes]) -> dict[bytes, tuple[int, bytes | None]]:
+        """Return sizes and bytes by object; without the bytes where it is too much."""
+        found: dict[bytes, tuple[int, bytes | None]] = {_NO_OBJECT: (0, b"")}
+        asked = sorted(names - {_NO_OBJECT})
+        about = self._run(("cat-file", "--batch-check"), given=b"\n".join([*asked, b""]))
+        wanted, left = list[bytes](), _MOST_SENT
+        for name, _, size in (line.split() for line in about.splitlines()):
+            is_sent = int(size) <= min(left, _LARGEST_SENT)
+            left -= int(size) if is_sent else 0
+            found[name] = int(size), None
+            wanted += [name] if is_sent else []
+        told = self._run(("cat-file", "--batch"), given=b"\n".join([*wanted, b""]))
+        at = 0
+        for name in wanted:
+            size, at = found[name][0], told.index(b"\n", at) + 1
+            found[name] = size, told[at : at + size]
+            at += size + 1
+        return found
 
     def bundle(self, commit: str, file: Path) -> None:
         """Write a snapshot into one file."""
@@ -132,9 +178,10 @@ class GitStore:
         arguments: Iterable[str],
         own: Mapping[str, str] | None = None,
         cwd: Path | None = None,
+        given: bytes = b"",
     ) -> bytes:
         where = {"GIT_DIR": str(self.path), **(own or {})}
-        return _run(arguments, where, cwd or self.path.parent)
+        return _run(arguments, where, cwd or self.path.parent, given)
 
 
 class Repository:
@@ -172,7 +219,15 @@ def _branch(commit: str) -> str:
     return f"refs/heads/base-{commit}"
 
 
-def _run(arguments: Iterable[str], own: Mapping[str, str], cwd: Path) -> bytes:
+def _far(mode: bytes, content: tuple[int, bytes | None]) -> FarState:
+    size, found = content
+    if mode == b"000000":
+        return FarState()
+    kind = "link" if mode == b"120000" else "file"
+    return FarState(kind, mode == b"100755", size, found)
+
+
+def _run(arguments: Iterable[str], own: Mapping[str, str], cwd: Path, given: bytes = b"") -> bytes:
     kept = {name: os.environ[name] for name in _OWN if name in os.environ}
     quiet = {
         "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0",
@@ -183,7 +238,7 @@ def _run(arguments: Iterable[str], own: Mapping[str, str], cwd: Path) -> bytes:
             ["git", *_SAFE, *arguments],
             cwd=cwd,
             env={**kept, **quiet, **own},
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             check=False,
         )

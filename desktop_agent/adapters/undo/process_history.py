@@ -15,7 +15,9 @@ from desktop_agent.adapters.undo.history_process import HistoryProcess
 from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
+    FarFile,
     FolderLook,
+    JudgedResult,
     SessionChanges,
     UndoError,
     UndoPlan,
@@ -124,10 +126,48 @@ class ProcessHistory:
         root: str,
     ) -> UndoReport:
         """Take a scope back; until it is `settled` the next start of the app asks about it."""
+        return await self._carried_out("undo", scope, choices, meta, plan, root)
+
+    async def keep_result(
+        self, meta: ChangeSet, session_id: SessionId, root: str, files: Sequence[FarFile]
+    ) -> ChangeSet:
+        """Keep what an agent changed in a copy elsewhere."""
+        given = {"meta": meta, "session_id": session_id, "root": root, "files": list(files)}
+        return await self._call("keep_result", ChangeSet, **given)
+
+    async def judged_results(self, session_id: SessionId, root: str) -> tuple[JudgedResult, ...]:
+        """Return what applying each result would do now."""
+        found = tuple[JudgedResult, ...]
+        return await self._call("judged_results", found, session_id=session_id, root=root)
+
+    async def plan_result(self, scope: UndoScope, root: str) -> UndoPlan:
+        """Return what applying a result would do now."""
+        return await self._call("plan_result", UndoPlan, scope=scope, root=root)
+
+    async def apply_result(
+        self,
+        scope: UndoScope,
+        choices: Mapping[str, Choice],
+        meta: ChangeSet,
+        plan: UndoPlan | None,
+        root: str,
+    ) -> UndoReport:
+        """Apply a result; until it is `settled` the next start of the app asks about it."""
+        return await self._carried_out("apply_result", scope, choices, meta, plan, root)
+
+    async def _carried_out(
+        self,
+        method: str,
+        scope: UndoScope,
+        choices: Mapping[str, Choice],
+        meta: ChangeSet,
+        plan: UndoPlan | None,
+        root: str,
+    ) -> UndoReport:
         given = {"scope": scope, "choices": dict(choices), "meta": meta, "plan": plan}
         await self._connected()  # it makes the folder
         self._undoing.write_text(meta.id, "utf-8")
-        return await self._call("undo", UndoReport, **given, root=root)
+        return await self._call(method, UndoReport, **given, root=root)
 
     async def usage(self) -> tuple[UndoUsage, ...]:
         """Return what each folder takes."""

@@ -14,6 +14,7 @@ import msgspec
 
 from desktop_agent.core.agents import EndReason
 from desktop_agent.core.approvals import Decision, Mode
+from desktop_agent.core.changes import FarFile
 from desktop_agent.core.events import AgentEvent
 from desktop_agent.core.ids import AgentId, QuestionId, RequestId
 from desktop_agent.core.messages import Value
@@ -176,7 +177,7 @@ class AgentWorked(Value, frozen=True):
 
 
 class TurnOver(Value, frozen=True):
-    """An event: an agent's turn is over, and what it has changed in its copy so far.
+    """An event: an agent's turn is over, and what it has changed in its copy so far, in both forms.
 
     `problem` says why it could not begin, or what it changed can't be told.
     """
@@ -185,6 +186,7 @@ class TurnOver(Value, frozen=True):
     key: str
     patch: str = ""
     problem: str = ""
+    files: tuple[FarFile, ...] = ()
 
 
 AgentOrder = (

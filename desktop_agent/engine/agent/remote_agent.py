@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, ApprovalRequest, Decision, Deny
+from desktop_agent.core.changes import FarFile, UndoError
 from desktop_agent.core.events import (
     AgentEvent,
     ApprovalRequested,
@@ -48,6 +50,7 @@ from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.skills.roles import role_named
 from desktop_agent.engine.tasks.task_list import TaskError
+from desktop_agent.engine.undo.kept_calls import KeptCalls
 
 # What is taken over as it is; of the rest only what it means.
 _MIRRORED = (
@@ -63,11 +66,12 @@ _ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """What an agent elsewhere needs of here: where it works, and who is asked for it."""
+    """What an agent elsewhere needs of here: where it works, who is asked, what it leaves."""
 
     places: FarPlaces
     approvals: Approvals
     questions: Questions
+    kept: KeptCalls
 
 
 class RemoteAgent(Agent):
@@ -91,6 +95,7 @@ class RemoteAgent(Agent):
         self._place = self.spec.place
         self._elsewhere = elsewhere
         self._there: FarWork | None = None
+        self._began = 0.0
         self._ended: TurnEnded | None = None
         self._calls: dict[str, ExitStack] = {}
         self._asks: dict[str, asyncio.Task[None]] = {}
@@ -116,12 +121,11 @@ class RemoteAgent(Agent):
         there = self._there or self._begin()
         self._tell_new(there)
         try:
-            over = await self._followed(there)
+            await self._followed(there)
         except PlaceLost as lost:
             raise ModelError(Fault("reset", f"{lost}.", "continue")) from None
         finally:
             self._close_open()
-        self._take_patch(there, over)
         self._raise_for_end()
 
     def _begin(self) -> FarWork:
@@ -129,7 +133,7 @@ class RemoteAgent(Agent):
             # Its history is there, if it is anywhere.
             words = f"What it did on {self._place.name} was cut off when the app ended."
             raise ModelError(Fault("reset", words, "continue"))
-        scope = self.scope
+        scope, self._began = self.scope, time.time()
         start = FarStart(
             self.id,
             self.name,
@@ -154,7 +158,7 @@ class RemoteAgent(Agent):
                 self.inbox.sent.add(note.id)
                 there.tell(msgspec.structs.replace(note, origin=origin_of(note, self.spec_parent)))
 
-    async def _followed(self, there: FarWork) -> FarTurnOver:
+    async def _followed(self, there: FarWork) -> None:
         """Mirror what happens until the turn there is over; a stop is one there."""
         is_stopped, until = False, None
         while True:
@@ -164,7 +168,9 @@ class RemoteAgent(Agent):
             try:
                 async with asyncio.timeout_at(until):
                     came = await there.next()
-                if not isinstance(came, FarTurnOver):
+                if isinstance(came, FarTurnOver):
+                    await self._take_changes(there, came)
+                else:
                     self._mirror(came)
                 there.kept()
             except asyncio.CancelledError:
@@ -183,9 +189,8 @@ class RemoteAgent(Agent):
             if isinstance(came, FarTurnOver) and (self._ended is not None or came.problem):
                 if is_stopped:
                     self._take_report()
-                    self._take_patch(there, came)
                     raise asyncio.CancelledError
-                return came
+                return
 
     async def _admit(self, request: ModelRequest) -> ModelRequest:
         """Return a request as it is made: here are its budget, its pace and its model."""
@@ -320,7 +325,8 @@ class RemoteAgent(Agent):
         if report is not None:
             self._report = msgspec.structs.replace(report, by=self.life.stopped_by)
 
-    def _take_patch(self, there: FarWork, over: FarTurnOver) -> None:
+    async def _take_changes(self, there: FarWork, over: FarTurnOver) -> None:
+        """Keep what it changed, for the user and as a patch, and say where it is."""
         name = self._place.name
         words: list[str] = []
         if over.problem:
@@ -328,21 +334,28 @@ class RemoteAgent(Agent):
         if over.patch:
             count = over.patch.count("diff --git ")
             files = "1 file" if count == 1 else f"{count} files"
-            try:
-                file = f"{self.id}-{secrets.token_hex(4)}.patch"
-                path = self._dispatch.leave(self, file, over.patch)
-            except OSError as error:
-                words.append(f"Its changes could not be kept: {error}.")
-            else:
-                words.append(
-                    f"It worked in a copy on {name}; the folder here is as it was. What it changed "
-                    f"({files}) is a patch: {path}. Look at it, then apply it (git apply, or edits)"
-                    " if it is wanted."
-                )
+            where = f"It worked in a copy on {name}; the folder here is as it was."
+            words.append(f"{where} What it changed: {files}.")
+            words.append(await self._reviewed(over.files))
+            words.append(self._as_patch(over.patch))
         if there.not_sent:
             left = ", ".join(there.not_sent[:5])
             words.append(f"Not sent to {name}, as they may hold keys or are large: {left}.")
-        self.left_behind = " ".join(words)
+        self.left_behind = " ".join(word for word in words if word)
+
+    async def _reviewed(self, files: Sequence[FarFile]) -> str:
+        try:
+            is_kept = await self._elsewhere.kept.keep_result(self, files, self._began)
+        except UndoError as error:
+            return f"The user can't review it in the app: {error}"
+        return "The user reviews it under Changes, and may apply it there." if is_kept else ""
+
+    def _as_patch(self, patch: str) -> str:
+        try:
+            path = self._dispatch.leave(self, f"{self.id}-{secrets.token_hex(4)}.patch", patch)
+        except OSError as error:
+            return f"A patch of it could not be kept: {error}."
+        return f"A patch of it: {path}. Apply it yourself (git apply, or edits) if it is wanted."
 
     def _raise_for_end(self) -> None:
         ended = self._ended

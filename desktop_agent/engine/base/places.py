@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from desktop_agent.core.approvals import Decision, Mode
+from desktop_agent.core.changes import FarFile
 from desktop_agent.core.events import AgentEvent
 from desktop_agent.core.ids import AgentId, QuestionId, RequestId
 from desktop_agent.core.messages import Value
@@ -20,13 +21,14 @@ class PlaceLost(Exception):
 
 
 class FarTurnOver(Value, frozen=True):
-    """A turn there has ended. `patch` is what was changed in the copy since the agent began.
+    """A turn there has ended. `patch` and `files` are what it changed since the agent began.
 
     `problem` says why the agent could not begin, or why what it changed can't be told.
     """
 
     patch: str = ""
     problem: str = ""
+    files: tuple[FarFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

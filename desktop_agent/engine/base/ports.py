@@ -11,7 +11,9 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
+    FarFile,
     FolderLook,
+    JudgedResult,
     SessionChanges,
     UndoPlan,
     UndoReport,
@@ -277,6 +279,31 @@ class FileHistory(Protocol):
         root: str,
     ) -> UndoReport:
         """Take a scope back, conflicts by choice; `meta` is of the change set that this makes."""
+        ...
+
+    async def keep_result(
+        self, meta: ChangeSet, session_id: SessionId, root: str, files: Sequence[FarFile]
+    ) -> ChangeSet:
+        """Keep what an agent changed in a copy elsewhere, in place of what it had before."""
+        ...
+
+    async def judged_results(self, session_id: SessionId, root: str) -> tuple[JudgedResult, ...]:
+        """Return what applying each result would do now, one after the other."""
+        ...
+
+    async def plan_result(self, scope: UndoScope, root: str) -> UndoPlan:
+        """Return what applying a result would do now; its id is the set's of the scope."""
+        ...
+
+    async def apply_result(
+        self,
+        scope: UndoScope,
+        choices: Mapping[str, Choice],
+        meta: ChangeSet,
+        plan: UndoPlan | None,
+        root: str,
+    ) -> UndoReport:
+        """Apply a result, conflicts by choice; `meta` is of the change set that this makes."""
         ...
 
     async def usage(self) -> tuple[UndoUsage, ...]:

@@ -14,6 +14,7 @@ from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
     FolderLook,
+    JudgedResult,
     SessionChanges,
     UndoError,
     UndoPlan,
@@ -25,9 +26,10 @@ from desktop_agent.core.events import EngineFailed, Event
 from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set_id, new_note_id
 from desktop_agent.core.messages import Display
 from desktop_agent.core.notes import Note
-from desktop_agent.core.parts.origins import FilesUndone
+from desktop_agent.core.parts.origins import AppNotice, FilesUndone
 from desktop_agent.engine.base.ports import FileHistory, StoreError
 from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.permissions.protected_files import is_protected
 from desktop_agent.engine.sessions.registry import Sessions
 from desktop_agent.engine.undo.kept_calls import KeptCalls
 
@@ -103,12 +105,41 @@ class ChangeCommands(ABC):
         keeper.settled()
         return report
 
+    async def _applied(
+        self,
+        session_id: SessionId,
+        result: str,
+        choices: Mapping[str, Choice],
+        shown: UndoPlan | None,
+    ) -> UndoReport:
+        keeper, root = self._keeper(), self._root(session_id)
+        known = (await keeper.changes(session_id, root)).results
+        made = next((one.made for one in known if one.made.id == result), None)
+        if made is None:
+            raise UndoError("That result is not kept any more.")
+        now, about = time.time(), (made.agent_id, "", made.message_id)
+        meta = ChangeSet(new_change_set_id(), "tool", *about, began=now, ended=now)
+        scope = UndoScope(session_id, set_id=result)
+        try:
+            report = await keeper.apply_result(scope, choices, meta, shown, root)
+        except UndoError:
+            if keeper.is_unfinished:
+                self._kept.spawn(self._recovered(keeper))
+            raise
+        if report.made is not None:
+            self._kept.tell(session_id, report.made)
+        keeper.settled()
+        return report
+
     async def _told_of(self, keeper: FileHistory, report: UndoReport) -> None:
         """Tell the window what an undo changed, and the agents whose changes it took back."""
         made, session_id = report.made, report.session_id
         if made is None or session_id is None:
             return
         self._kept.tell(session_id, made)
+        if made.result:
+            self._tell_of_results(session_id, (report,))
+            return
         try:
             session = self._sessions.session(session_id)
             changes = await keeper.changes(session_id, self._root(session_id))
@@ -116,6 +147,43 @@ class ChangeCommands(ABC):
             _log.warning("agents were not told of an undo: %s", error)
             return
         self._tell_of_undo(session, report, made, changes)
+
+    async def judged_results(self, session_id: SessionId) -> tuple[JudgedResult, ...]:
+        """Return what applying each result that waits would do now, one after the other."""
+        found = await self._keeper().judged_results(session_id, self._root(session_id))
+        return tuple(msgspec.structs.replace(one, guarded=_guarded(one)) for one in found)
+
+    async def plan_result(self, session_id: SessionId, result: str) -> UndoPlan:
+        """Return what applying what a subagent changed elsewhere would do now."""
+        scope = UndoScope(session_id, set_id=result)
+        return await self._keeper().plan_result(scope, self._root(session_id))
+
+    async def apply_result(
+        self,
+        session_id: SessionId,
+        result: str,
+        choices: Mapping[str, Choice],
+        shown: UndoPlan | None = None,
+    ) -> UndoReport:
+        """Do here what a subagent changed elsewhere, as a change of its own; else as `undo`."""
+        report = await self._applied(session_id, result, choices, shown)
+        self._tell_of_results(session_id, (report,))
+        return report
+
+    async def apply_fitting(self, session_id: SessionId) -> tuple[UndoReport, ...]:
+        """Apply each result that `is_plain`, in the order in which they came."""
+        reports: list[UndoReport] = []
+        try:
+            for one in await self.judged_results(session_id):
+                plan = await self.plan_result(session_id, one.id) if one.is_plain else None
+                if plan is not None and plan.blocked:
+                    raise UndoError(plan.blocked)
+                if plan is not None and JudgedResult(one.id, plan.files).fits:
+                    choices: dict[str, Choice] = {file.path: "merge" for file in plan.files}
+                    reports.append(await self._applied(session_id, one.id, choices, plan))
+        finally:
+            self._tell_of_results(session_id, reports)
+        return tuple(reports)
 
     async def undo_usage(self) -> tuple[UndoUsage, ...]:
         """Return what is kept for each folder."""
@@ -160,8 +228,10 @@ class ChangeCommands(ABC):
             await self._told_of(keeper, report)
             count = report.made.count if report.made is not None else 0
             files = "1 file was" if count == 1 else f"{count:,} files were"
+            is_result = report.made is not None and bool(report.made.result)
+            what, did = ("A result", "changed") if is_result else ("An undo", "put back")
             lost = f" Left as they are: {_listed(report.kept)}." if report.kept else ""
-            words = f"An undo that was cut off is finished: {files} put back.{lost}"
+            words = f"{what} that was cut off is finished: {files} {did}.{lost}"
             self._emit(EngineFailed("undo", words))
         keeper.settled()
 
@@ -226,11 +296,33 @@ class ChangeCommands(ABC):
                 agent = self._sessions.agent(session.info.main_agent)
             if agent.id not in told:
                 told.add(agent.id)
-                note = Note(new_note_id(), text, "notice", sender="app", origin=FilesUndone())
-                try:
-                    agent.inbox.put(msgspec.structs.replace(note, created_at=time.time()))
-                except StoreError as error:  # the disk says so elsewhere; the files are back
-                    _log.warning("an agent was not told of an undo: %s", error)
+                self._leave_note(agent.id, text, FilesUndone())
+
+    def _tell_of_results(self, session_id: SessionId, reports: Sequence[UndoReport]) -> None:
+        """Tell whoever was reported to that the user has applied what was done elsewhere."""
+        changed: dict[AgentId, list[UndoReport]] = {}
+        for report in reports:
+            if report.made is not None:
+                changed.setdefault(self._reported_to(report.made.agent_id), []).append(report)
+        for agent_id, applied in changed.items():
+            self._leave_note(agent_id, _applied_text(applied), AppNotice())
+
+    def _reported_to(self, agent_id: AgentId) -> AgentId:
+        """Return the nearest agent above that is there still."""
+        agent = self._sessions.agent(agent_id)
+        while agent.spec_parent is not None:
+            agent = self._sessions.agent(agent.spec_parent)
+            if agent.end is None:
+                break
+        return agent.id
+
+    def _leave_note(self, agent_id: AgentId, text: str, origin: FilesUndone | AppNotice) -> None:
+        note = Note(new_note_id(), text, "notice", sender="app", origin=origin)
+        try:
+            inbox = self._sessions.agent(agent_id).inbox
+            inbox.put(msgspec.structs.replace(note, created_at=time.time()))
+        except StoreError as error:  # the disk says so elsewhere; the files are as they were told
+            _log.warning("an agent was not told of changed files: %s", error)
 
 
 def _authors(undone: Iterable[str], changes: SessionChanges) -> list[AgentId]:
@@ -263,6 +355,18 @@ def _note_text(report: UndoReport, *, is_redo: bool) -> str:
     if report.kept:
         text += f" Left as they are: {_listed(report.kept)}."
     return text
+
+
+def _applied_text(reports: Sequence[UndoReport]) -> str:
+    files = (file.path for report in reports for file in report.restored)
+    names = dict.fromkeys((*files, *(path for report in reports for path in report.merged)))
+    text = f"The user has applied changes of subagents elsewhere: {_listed(tuple(names))}. "
+    return f"{text}Read a file again before you change it."
+
+
+def _guarded(result: JudgedResult) -> tuple[str, ...]:
+    changed = (file for file in result.files if file.prospect != "already")
+    return tuple(file.path for file in changed if is_protected(file.path))
 
 
 def _listed(names: Sequence[str]) -> str:

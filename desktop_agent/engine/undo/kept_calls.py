@@ -9,14 +9,14 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from desktop_agent.core.changes import ChangeSet, UndoError
+from desktop_agent.core.changes import ChangeSet, FarFile, UndoError
 from desktop_agent.core.events import AgentEvent, EngineFailed, FilesChanged
 from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set_id
 from desktop_agent.core.messages import ToolCall
@@ -122,6 +122,26 @@ class KeptCalls:
         except (TimeoutError, UndoError):
             return frozenset()
         return frozenset(name for name, is_held in zip(named, held, strict=True) if is_held)
+
+    async def keep_result(self, caller: Caller, files: Sequence[FarFile], began: float) -> bool:
+        """Keep what an agent changed in a copy elsewhere, to be applied here by the user.
+
+        Tells whether there is a history that keeps it. Raises UndoError.
+        """
+        if self._history is None or not files:
+            return False
+        session = caller.session
+        meta = ChangeSet(
+            new_change_set_id(),
+            "result",
+            caller.id,
+            message_id=self._message_of(session),
+            began=began,
+            ended=time.time(),
+        )
+        kept = self._history.keep_result(meta, session.info.id, _root(session), files)
+        await self.carried_out(kept)
+        return True
 
     async def ask(self, answer: Coroutine[Any, Any, Captured]) -> bool:
         """Wait for what is recorded, and tell of it; what fails is said once.

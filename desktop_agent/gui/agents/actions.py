@@ -24,6 +24,7 @@ ICONS = {
     "budget": "wallet",
     "open": "external-link",
     "copy": "copy",
+    "review": "file-diff",
     "undo": "undo-2",
 }
 _KEYS = {
@@ -35,9 +36,9 @@ _KEYS = {
     "open": ("Return", "Enter"),
     "copy": ("Ctrl+C",),
 }
-_NEW_GROUP = frozenset({"pause", "budget", "open", "undo"})
+_NEW_GROUP = frozenset({"pause", "budget", "open", "review"})
 _NEED_LIFE = frozenset({"steer", "aside", "pause", "step", "finish", "stop", "budget"})
-_READING = frozenset({"probe", "open", "copy"})
+_READING = frozenset({"probe", "open", "copy", "review"})
 
 
 class AgentActions(QObject):
@@ -58,6 +59,8 @@ class AgentActions(QObject):
         self._actions: dict[str, QAction] = {}
         # Those whose changes of files stand.
         self._changed_by: frozenset[AgentId] = frozenset()
+        # Those whose changes elsewhere wait.
+        self._results_of: frozenset[AgentId] = frozenset()
         self._is_read_only = False
         for command in ICONS:
             action = named(QAction(self), f"agent-{command}")
@@ -76,10 +79,12 @@ class AgentActions(QObject):
             self._row = row
             self._refresh()
 
-    def set_changed_by(self, agents: frozenset[AgentId]) -> None:
-        """Know whose changes of files can be taken back."""
-        if agents != self._changed_by:
-            self._changed_by = agents
+    def set_changed_by(
+        self, agents: frozenset[AgentId], results_of: frozenset[AgentId] = frozenset()
+    ) -> None:
+        """Know whose changes of files can be taken back, and whose elsewhere can be applied."""
+        if (agents, results_of) != (self._changed_by, self._results_of):
+            self._changed_by, self._results_of = agents, results_of
             self._refresh()
 
     def set_read_only(self, is_read_only: bool) -> None:
@@ -105,6 +110,8 @@ class AgentActions(QObject):
             return self.tr("It has asked nothing")
         if command == "copy" and not row.info.result:
             return self.tr("It has no result yet")
+        if command == "review" and row.key not in self._results_of:
+            return self.tr("No changes of its elsewhere wait")
         if command == "undo" and row.key not in self._changed_by:
             return self.tr("No change of its stands")
         return self._reason_of_pace(row, command)
@@ -133,6 +140,7 @@ class AgentActions(QObject):
             "budget": self.tr("Budget…"),
             "open": self.tr("Open transcript"),
             "copy": self.tr("Copy result"),
+            "review": self.tr("Review its changes…"),
             "undo": self.tr("Undo its changes…"),
         }[command]
 

@@ -27,7 +27,7 @@ from desktop_agent.gui.notes.strip import NoteList
 from desktop_agent.gui.state.agent_notes import AgentNotes
 
 # The buttons of the card, each the same command as in the row and in its menu.
-_BUTTONS = ("probe", "aside", "pause", "step", "stop", "budget", "finish")
+_BUTTONS = ("review", "probe", "aside", "pause", "step", "stop", "budget", "finish")
 # These are less often wanted: without a title, but with a name.
 _ICON_BUTTONS = ("copy", "undo", "open")
 _HELD_COMMANDS = ("more", "finish", "stop")
@@ -177,6 +177,7 @@ class AgentCard(QFrame):
             button.setVisible(button.isEnabled() or not is_ended)
         self._buttons["copy"].setVisible(is_ended)
         self._buttons["undo"].setVisible(self._buttons["undo"].isEnabled())
+        self._buttons["review"].setVisible(self._buttons["review"].isEnabled())
         self._buttons["step"].setVisible(agent.state == "paused")
         self._buttons["pause"].set_icon("play" if agent.is_holding else "pause")
         # What was typed for it stays in sight, and the field under the caret.

@@ -49,6 +49,7 @@ class AgentPanel(QWidget):
         probe_requested(agent_id), aside_requested(agent_id, text): call `set_probe_result`
         result_requested(agent_id): its whole result is to be copied
         undo_requested(agent_id): what it did to files is to be taken back
+        review_requested(agent_id): what it did elsewhere is to be looked at, and perhaps applied
         notes_forgotten: what came back was sent elsewhere or discarded
     """
 
@@ -68,6 +69,7 @@ class AgentPanel(QWidget):
     aside_requested = Signal(str, str)
     result_requested = Signal(str)
     undo_requested = Signal(str)
+    review_requested = Signal(str)
     notes_forgotten = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -102,7 +104,9 @@ class AgentPanel(QWidget):
         if changed & Facet.SESSION:
             self.tree.flush()
         if changed & Facet.CHANGES:
-            self.tree.view.actions_of_row.set_changed_by(state.changed_by)
+            actions = self.tree.view.actions_of_row
+            waiting = frozenset(one.agent_id for one in state.changes.waiting)
+            actions.set_changed_by(state.changed_by, waiting)
         if changed & ~(Facet.SESSION | Facet.SHOWN | Facet.TASKS | Facet.SANDBOX):
             self.show_card()
 
@@ -295,6 +299,7 @@ class AgentPanel(QWidget):
             "open": self.opened,
             "copy": self.result_requested,
             "undo": self.undo_requested,
+            "review": self.review_requested,
             "pause": self.paused,
             "resume": self.resumed,
             "step": self.stepped,

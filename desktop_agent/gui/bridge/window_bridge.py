@@ -17,6 +17,8 @@ from desktop_agent.gui.bridge.bridge import Asked, Bridge, Posted
 
 # What is asked of these is the session of their scope.
 _OF_SCOPE = frozenset({"plan_undo", "undo"})
+# And of these the one that comes first.
+_OF_SESSION = frozenset({"plan_result", "apply_result", "apply_fitting"})
 
 
 class ReadOnly(Exception):
@@ -72,7 +74,8 @@ class WindowBridge(QObject):
     async def _ask_changes(
         self, part: Part, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if name in _OF_SCOPE and self._is_elsewhere(args[0].session_id):
+        is_of = name in _OF_SCOPE and self._is_elsewhere(args[0].session_id)
+        if is_of or (name in _OF_SESSION and self._is_elsewhere(args[0])):
             raise UndoError(self._words())
         return await getattr(self._bridge.changes, name)(*args, **kwargs)
 

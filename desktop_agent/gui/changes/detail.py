@@ -24,15 +24,18 @@ from desktop_agent.gui.transcript.cards.diff_view import DiffView
 # In characters of a patch: more is made into lines for nobody, and takes seconds.
 _MOST_SHOWN = 400_000
 _MOST_SAID = 200
+_ROLES = {"err": "error", "warn": "warn"}
 
 
 class ChangeDetail(QWidget):
     """Signals:
-    undo_requested(ChangeRow), open_requested(ChangeRow), talk_requested(ChangeRow)
+    undo_requested(ChangeRow), apply_requested(ChangeRow)
+    open_requested(ChangeRow), talk_requested(ChangeRow)
     diff_requested(ChangeRow, bool): its diff, or that of what was changed since
     """
 
     undo_requested = Signal(object)
+    apply_requested = Signal(object)
     open_requested = Signal(object)
     talk_requested = Signal(object)
     diff_requested = Signal(object, bool)
@@ -63,9 +66,12 @@ class ChangeDetail(QWidget):
         self._undo = GhostButton(theme, self.tr("Undo…"), "undo-2", self)
         self._undo.setObjectName("undoChanged")
         self._undo.clicked.connect(lambda: self.undo_requested.emit(self._row))
+        self._apply = GhostButton(theme, self.tr("Apply…"), "check", self)
+        self._apply.setObjectName("applyResult")
+        self._apply.clicked.connect(lambda: self.apply_requested.emit(self._row))
         self._words = TextLabel("", "muted", self, name="changeWords", wraps=True)
         edge, gap = theme.space("l"), theme.space("s")
-        buttons = (self._compare, self._talk, self._open, self._undo)
+        buttons = (self._compare, self._talk, self._open, self._undo, self._apply)
         head = row((self._path, 1), self._mark, self._counts, *buttons, spacing=gap)
         head.setContentsMargins(edge, gap, edge, gap)
         self._said = QWidget(self)
@@ -82,10 +88,12 @@ class ChangeDetail(QWidget):
         self._path.set_text(shown.title)
         self.show_counts(is_shown=self._has_counts)
         self._mark.setText(shown.mark)
-        self._mark.set_role("error" if shown.tone == "err" else "warn")
+        self._mark.set_role(_ROLES.get(shown.tone, "muted"))
         self._mark.setVisible(bool(shown.mark))
         self._compare.setVisible(shown.is_changed_since)
         self._talk.setVisible(bool(shown.call_id))
+        self._undo.setVisible(not shown.result)
+        self._apply.setVisible(bool(shown.result))
         self._open.setVisible(bool(shown.path))
         self._open.setEnabled(shown.kind != "deleted")
         if not is_same or not shown.is_changed_since:

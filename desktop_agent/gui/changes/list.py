@@ -18,10 +18,12 @@ class ChangeList(KeyboardFocus, QListView):
     """Signals:
     pointed(ChangeRow | None): the one shown in detail
     undo_requested(ChangeRow), open_requested(ChangeRow), talk_requested(ChangeRow)
+    apply_requested(ChangeRow)
     """
 
     pointed = Signal(object)
     undo_requested = Signal(object)
+    apply_requested = Signal(object)
     open_requested = Signal(object)
     talk_requested = Signal(object)
 
@@ -69,10 +71,18 @@ class ChangeList(KeyboardFocus, QListView):
             self.setCurrentIndex(index)
         self.pointed.emit(self.current)
 
+    def point_to(self, agent_id: str) -> None:
+        """Go to the first row of an agent's, if there is one."""
+        rows = self._rows.rows()
+        row = next((one for one in rows if agent_id and one.agent_id == agent_id), None)
+        if row is not None:
+            self.setCurrentIndex(self._rows.index_of(row.key))
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row = self.current
         if row is not None and event.matches(QKeySequence.StandardKey.Undo):
-            self.undo_requested.emit(row)
+            if not row.result:
+                self.undo_requested.emit(row)
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._open()
         else:
@@ -88,8 +98,10 @@ class ChangeList(KeyboardFocus, QListView):
         menu, row = QMenu(self), self.current
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if row is not None:
-            undo = menu.addAction(self.tr("Undo…"))
-            undo.triggered.connect(lambda: self.undo_requested.emit(row))
+            do, words = self.undo_requested, self.tr("Undo…")
+            if row.result:
+                do, words = self.apply_requested, self.tr("Apply…")
+            menu.addAction(words).triggered.connect(lambda: do.emit(row))
             if row.call_id:
                 talk = menu.addAction(self.tr("Show in the conversation"))
                 talk.triggered.connect(lambda: self.talk_requested.emit(row))

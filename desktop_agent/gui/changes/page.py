@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QStackedWidget, QWidget
 
-from desktop_agent.core.changes import SessionChanges
+from desktop_agent.core.changes import JudgedResult, SessionChanges
 from desktop_agent.core.ids import SessionId
 from desktop_agent.gui.changes.counts import LineCounts
 from desktop_agent.gui.changes.detail import ChangeDetail
 from desktop_agent.gui.changes.list import ChangeList
-from desktop_agent.gui.changes.rows import GROUPINGS, ChangeRow, Grouping, Named, RowMaker
+from desktop_agent.gui.changes.rows import (
+    GROUPINGS,
+    ChangeRow,
+    Grouping,
+    Named,
+    RowMaker,
+    result_rows,
+)
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.safe_text import with_marks
@@ -39,6 +48,7 @@ class ChangesPage(QWidget):
         pointed(ChangeRow, bool): asks for its diff, or that of what was changed since; given to
             `detail`
         undo_requested(ChangeRow | None): of a row, or of everything
+        apply_requested(ChangeRow | None): what it is of, or every result that fits
         open_requested(ChangeRow): its file, in the user's program
         talk_requested(ChangeRow): the call that made it, in the conversation
         patch_requested, folder_requested, left
@@ -47,6 +57,7 @@ class ChangesPage(QWidget):
 
     pointed = Signal(object, bool)
     undo_requested = Signal(object)
+    apply_requested = Signal(object)
     open_requested = Signal(object)
     talk_requested = Signal(object)
     patch_requested = Signal()
@@ -60,6 +71,7 @@ class ChangesPage(QWidget):
         self._changes = SessionChanges()
         self._session_id = SessionId("")
         self._named = Named({}, {})
+        self._judged: dict[str, JudgedResult] = {}
         self._maker = RowMaker(self._session_id, self._named)
         self.setObjectName("changesPage")
         self.setAccessibleName(self.tr("Changes"))
@@ -95,10 +107,27 @@ class ChangesPage(QWidget):
         self._stopped.setVisible(bool(changes.stopped))
         for button in (self._patch, self._undo):
             button.setEnabled(count > 0)
+        self._show_results(changes)
         was_waiting = self._close.hasFocus() and self._pages.currentIndex() != 0
         self._show_rows()
         if was_waiting and self._pages.currentIndex() == 0:
             self.enter()  # it was opened before it was known what to show
+
+    def show_judged(self, judged: Iterable[JudgedResult]) -> None:
+        """Say of each result what applying it would do now."""
+        found = {one.id: one for one in judged}
+        if found != self._judged:
+            self._judged = found
+            self._show_apply()
+            if self.grouping == "result":
+                self._show_rows()
+
+    def show_results_of(self, agent_id: str) -> None:
+        """Show what subagents changed elsewhere, that of one of them first, if it is named."""
+        if self._changes.results:
+            self._tabs.choose("result")
+            self._show_rows()
+            self.list.point_to(agent_id)
 
     def enter(self) -> None:
         """Take the focus."""
@@ -125,7 +154,8 @@ class ChangesPage(QWidget):
         self._patch = GhostButton(theme, self.tr("Copy patch"), "copy", holder)
         self._patch.setObjectName("copyPatch")
         self._undo = TextButton(theme, self.tr("Undo all…"), "undo-2", holder, name="undoAll")
-        for button in (self._folder, self._patch, self._undo):
+        self._apply = TextButton(theme, "", "check", holder, name="applyFitting")
+        for button in (self._folder, self._patch, self._undo, self._apply):
             flow.addWidget(button)
         words = self.tr("Back to the conversation")
         self._close = IconButton(theme, "x", words, head, keys="Esc", name="leaveChanges")
@@ -147,6 +177,7 @@ class ChangesPage(QWidget):
             "file": self.tr("By file"),
             "message": self.tr("By message"),
             "agent": self.tr("By agent"),
+            "result": self.tr("Results"),
         }
         tabs = [(one, titles[one]) for one in GROUPINGS]
         self._tabs = TabRow(theme, self.tr("How changes are listed"), "changesBy", tabs, pane)
@@ -181,6 +212,7 @@ class ChangesPage(QWidget):
 
     def _connect(self) -> None:
         self._tabs.chosen.connect(self._show_rows)
+        self._apply.clicked.connect(lambda: self.apply_requested.emit(None))
         self._close.clicked.connect(self.left)
         self._folder.clicked.connect(self.folder_requested)
         self._patch.clicked.connect(self.patch_requested)
@@ -188,6 +220,7 @@ class ChangesPage(QWidget):
         self.list.pointed.connect(self._on_pointed)
         for part in (self.list, self.detail):
             part.undo_requested.connect(self.undo_requested)
+            part.apply_requested.connect(self.apply_requested)
             part.open_requested.connect(self.open_requested)
             part.talk_requested.connect(self.talk_requested)
         self.detail.diff_requested.connect(self.pointed)
@@ -205,8 +238,32 @@ class ChangesPage(QWidget):
             nothing = self.tr("What was changed in this session is taken back.")
         self._nothing.setText(nothing)
         rows = self._maker.rows(self._changes, grouping)
-        self._pages.setCurrentIndex(0 if self._changes.files or rows else 1)
+        if grouping == "result":
+            results = self._changes.results
+            rows = result_rows(results, self._judged, self._session_id, self._named)
+        is_filled = bool(self._changes.files or self._changes.results or rows)
+        self._pages.setCurrentIndex(0 if is_filled else 1)
+        for button in (self._patch, self._undo):
+            button.setVisible(grouping != "result")
+        self._show_apply()
         self.list.show_rows(rows, is_grouped=grouping != "file")
+
+    def _show_results(self, changes: SessionChanges) -> None:
+        """Offer the list of results where there are any, with how many wait."""
+        waiting, results = len(changes.waiting), changes.results
+        tab = self._tabs.buttons["result"]
+        words = self.tr("Results")
+        tab.setText(f"{words} · {waiting:,}" if waiting else words)
+        tab.setVisible(bool(results))
+        if not results and self.grouping == "result":
+            self._tabs.choose("file")
+
+    def _show_apply(self) -> None:
+        count = sum(1 for one in self._judged.values() if one.is_plain)
+        words = self.tr("Apply {n} that fit").format(n=f"{count:,}")
+        self._apply.set_text(self.tr("Apply 1 that fits") if count == 1 else words)
+        self._apply.setEnabled(count > 0)
+        self._apply.setVisible(self.grouping == "result")
 
     def _on_pointed(self, shown: ChangeRow | None) -> None:
         self.detail.show_row(shown)

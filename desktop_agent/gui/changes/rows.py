@@ -14,6 +14,9 @@ from desktop_agent.core.changes import (
     ChangeKind,
     ChangeSet,
     FileOverview,
+    JudgedResult,
+    PlannedFile,
+    Result,
     SessionChanges,
     UndoScope,
 )
@@ -23,8 +26,8 @@ from desktop_agent.gui.kit.text import plain, plain_words
 from desktop_agent.gui.transcript.cards.changes_text import files_text
 from desktop_agent.gui.transcript.document.user_message import clock_text
 
-Grouping = Literal["file", "message", "agent"]
-GROUPINGS: tuple[Grouping, ...] = ("file", "message", "agent")
+Grouping = Literal["file", "message", "agent", "result"]
+GROUPINGS: tuple[Grouping, ...] = ("file", "message", "agent", "result")
 translate = QCoreApplication.translate
 _MOST_WORDS = 120
 _ICONS: dict[ChangeKind, tuple[str, str]] = {
@@ -39,7 +42,8 @@ class ChangeRow:
     """One file, or one message or agent with its files below.
 
     `path` is as the engine names it, empty for a group; `title` shows it with every hidden
-    character marked. `scope` is what *Undo…* takes back and what the diff is of.
+    character marked. `scope` is what *Undo…* takes back and what the diff is of; of a row with a
+    `result` that is not applied yet, *Apply…* does it.
     """
 
     key: str
@@ -57,6 +61,7 @@ class ChangeRow:
     is_changed_since: bool = False
     agent_id: str = ""
     call_id: str = ""
+    result: str = ""
 
     @property
     def token(self) -> str:
@@ -103,6 +108,94 @@ def icon_of(kind: ChangeKind, was: str = "") -> str:
 def renamed_text(was: str, path: str) -> str:
     """Return both names of a renamed file."""
     return f"{path_text(was)} → {path_text(path)}"
+
+
+def result_rows(
+    results: Iterable[Result],
+    judged: Mapping[str, JudgedResult],
+    session_id: SessionId,
+    named: Named,
+) -> tuple[ChangeRow, ...]:
+    """Return what subagents changed elsewhere: a row each, then those of its files."""
+    whole = UndoScope(session_id)
+    found = (_of_result(one, judged.get(one.made.id), whole, named) for one in results)
+    return tuple(row for rows in found for row in rows)
+
+
+def _of_result(
+    one: Result, judged: JudgedResult | None, whole: UndoScope, named: Named
+) -> Iterator[ChangeRow]:
+    made, scope = one.made, changed(whole, set_id=one.applied or one.made.id)
+    mark, tone = _result_mark(one, judged)
+    detail = " · ".join((files_text(made.count), clock_text(made.ended)))
+    result = "" if one.applied else made.id
+    head = ChangeRow(
+        f"result {made.id}",
+        named.agent(made.agent_id),
+        scope,
+        icon="server",
+        added=made.added,
+        removed=made.removed,
+        detail=detail,
+        mark=mark,
+        tone=tone,
+        agent_id=made.agent_id,
+        result=result,
+    )
+    yield head
+    planned = {file.path: file for file in judged.files} if judged is not None else {}
+    guarded = frozenset(judged.guarded) if judged is not None else frozenset[str]()
+    for file in made.files:
+        row = _file_row(file, scope, kind_text(file.kind), is_since=False)
+        mark, tone = _planned_mark(planned.get(file.path), file.path in guarded, named)
+        yield replace(
+            row,
+            key=f"{head.key} {file.path}",
+            mark=mark,
+            tone=tone,
+            is_changed_since=_is_changed_here(planned.get(file.path)),
+            agent_id=made.agent_id,
+            result=result,
+        )
+    if (rest := made.count - len(made.files)) > 0:
+        more = translate("Changes", "and {files} more").format(files=files_text(rest))
+        yield ChangeRow(f"more {head.key}", more, scope, icon="ellipsis", result=result)
+
+
+def _result_mark(one: Result, judged: JudgedResult | None) -> tuple[str, str]:
+    if one.applied:
+        return translate("Changes", "applied"), "muted"
+    if judged is None:
+        return "", "muted"
+    if judged.is_there:
+        return translate("Changes", "in the folder already"), "muted"
+    if judged.overlaps:
+        return translate("Changes", "overlaps"), "warn"
+    if not judged.fits:
+        return translate("Changes", "can’t be applied as a whole"), "err"
+    if judged.guarded:
+        return translate("Changes", "fits, look at it first"), "warn"
+    return translate("Changes", "fits"), "ok"
+
+
+def _is_changed_here(file: PlannedFile | None) -> bool:
+    return file is not None and file.prospect == "conflict"
+
+
+def _planned_mark(file: PlannedFile | None, is_guarded: bool, named: Named) -> tuple[str, str]:
+    """Return what is to be said of a file before it is applied."""
+    if file is None:
+        return "", "muted"
+    if file.prospect == "lost":
+        return translate("Changes", "can’t be applied"), "err"
+    by = named.agent(AgentId(file.by)) if file.by else translate("Changes", "you")
+    if file.prospect == "conflict" and not file.can_merge:
+        return translate("Changes", "overlaps with {name}").format(name=by), "warn"
+    if is_guarded:
+        return translate("Changes", "runs by itself, or instructs agents"), "warn"
+    if file.prospect == "conflict":
+        return translate("Changes", "merges with {name}").format(name=by), "muted"
+    return "", "muted"
 
 
 class RowMaker:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from desktop_agent.core.changes import Choice, PlannedFile, Prospect, UndoPlan
-from desktop_agent.gui.changes.rows import icon_of, renamed_text
+from desktop_agent.gui.changes.rows import icon_of, kind_text, renamed_text
 from desktop_agent.gui.kit.fitted_area import fit_dialog, plain_area
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
@@ -40,7 +40,8 @@ _CHOICES: tuple[Choice, ...] = ("keep", "restore", "merge")
 class UndoDialog(QDialog):
     """`decided` starts the undo; closing it in any other way changes nothing.
 
-    `unheld` says in words what else can't come back.
+    `unheld` says in words what else can't come back. With `is_result` it is about what a subagent
+    changed elsewhere, and is to be done here.
 
     Signals:
         decided(dict): the choice for each path that is in conflict
@@ -56,11 +57,12 @@ class UndoDialog(QDialog):
         parent: QWidget | None = None,
         *,
         is_redo: bool = False,
+        is_result: bool = False,
         unheld: Sequence[str] = (),
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._is_redo = is_redo
+        self._is_redo, self._is_result = is_redo, is_result
         self._unheld = tuple(unheld)
         self._asked: list[tuple[tuple[PlannedFile, ...], TabRow]] = []
         self._files: dict[Prospect, list[PlannedFile]] = {}
@@ -70,15 +72,12 @@ class UndoDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(path_text(title))
         head = TextLabel(path_text(title), "h3", self, wraps=True)
-        about = self.tr("Nothing else in this folder is touched, and Redo brings it all back.")
-        if is_redo:
-            about = self.tr("Nothing else in this folder is touched.")
         content = QWidget()
         self._groups = column(spacing=theme.space("s"), within=content)
         self._fill()
         self._groups.addStretch(1)
         gap, edge = theme.space("s"), theme.space("l")
-        words = TextLabel(about, "muted", self, wraps=True)
+        words = TextLabel(self._about(), "muted", self, wraps=True)
         self._content, self._area = content, plain_area(content)
         parts = (head, words, theme.space("s"), (self._area, 1))
         layout = column(*parts, spacing=gap, edges=edge, within=self)
@@ -106,19 +105,28 @@ class UndoDialog(QDialog):
 
     # -- construction ------------------------------------------------------------------------
 
+    def _about(self) -> str:
+        if self._is_redo:
+            return self.tr("Nothing else in this folder is touched.")
+        if self._is_result:
+            return self.tr("Nothing else in this folder is touched, and Undo takes it all back.")
+        return self.tr("Nothing else in this folder is touched, and Redo brings it all back.")
+
     def _fill(self) -> None:
         restored = self.tr("Will be put back") if self._is_redo else self.tr("Will be restored")
+        restored = self.tr("Will be changed") if self._is_result else restored
         conflicts = self._files.get("conflict", ())
-        self._add_list("restore", restored, "undo-2", "ok")
+        self._add_list("restore", restored, "check" if self._is_result else "undo-2", "ok")
         if conflicts:
             words = self.tr("Changed since, your choice")
+            words = self.tr("Changed here too, your choice") if self._is_result else words
             self._add_head(words, "circle-question-mark", "warn", len(conflicts))
             for file in conflicts[:_MOST_ASKED]:
                 self._ask((file,), path_text(file.path), _since_text(file), icon_of(file.kind))
             if rest := conflicts[_MOST_ASKED:]:
                 words = self.tr("{n} more file(s)").format(n=f"{len(rest):,}")
                 self._ask(tuple(rest), with_plural(words, len(rest)), "", "ellipsis")
-        lost = self.tr("Can’t come back")
+        lost = self.tr("Can’t be applied") if self._is_result else self.tr("Can’t come back")
         self._add_list("lost", lost, "circle-slash", "err")
         if self._unheld and "lost" not in self._files:
             self._add_head(lost, "circle-slash", "err", 0)
@@ -159,11 +167,13 @@ class UndoDialog(QDialog):
                 "changed": self.tr("as it was before"),
                 "deleted": self.tr("is removed: it is new"),
             }[file.kind]
+            words = kind_text(file.kind) if self._is_result else words
         path = path_text(file.path)
         icon = icon_of(file.kind, file.was)
         if file.was:
             old, new = self.tr("gets its old name back"), self.tr("gets its new name back")
             path, words = renamed_text(file.was, file.path), new if self._is_redo else old
+            words = self.tr("renamed") if self._is_result else words
         tip = f"{path}\n{words}"
         return PickRow(file.path, path, icon=icon, tag=words[:_MOST_SAID], tip=tip)
 
@@ -175,9 +185,14 @@ class UndoDialog(QDialog):
         }
         can_merge = any(file.can_merge for file in files)
         tabs = [(one, titles[one]) for one in _CHOICES if one != "merge" or can_merge]
+        if self._is_result:
+            titles["restore"] = self.tr("Take theirs")
+            tabs = [(one, titles[one]) for one, _ in tabs]
         asked = TabRow(self._theme, path, "undoChoice", tabs)
         for button in asked.buttons.values():
             button.setAccessibleDescription(path)
+        if self._is_result and all(file.can_merge for file in files):
+            asked.choose("merge")  # what both did fits together
         asked.chosen.connect(self._show_counts)
         self._asked.append((files, asked))
         name = ElidedLabel(path)
@@ -194,7 +209,7 @@ class UndoDialog(QDialog):
         leave = GhostButton(theme, self.tr("Cancel"), "", self, name="leaveUndo")
         leave.setAutoDefault(False)
         leave.clicked.connect(self.reject)
-        icon = "redo-2" if self._is_redo else "undo-2"
+        icon = "redo-2" if self._is_redo else "check" if self._is_result else "undo-2"
         self._take = PrimaryButton(theme, "", icon, self, name="takeUndo")
         self._take.setDefault(True)
         self._take.clicked.connect(self._on_taken)
@@ -207,10 +222,12 @@ class UndoDialog(QDialog):
         kept, lost = chosen.count("keep"), len(self._files.get("lost", ()))
         count = len(self._files.get("restore", ())) + len(chosen) - kept
         words = self.tr("Redo {n} file(s)") if self._is_redo else self.tr("Undo {n} file(s)")
+        words = self.tr("Apply {n} file(s)") if self._is_result else words
         self._take.set_text(with_plural(words.format(n=f"{count:,}"), count))
         self._take.setEnabled(count > 0)
         said = [(self.tr("{n} file(s) left alone"), kept)]
-        said += [(self.tr("{n} can’t come back"), lost)]
+        cannot = self.tr("{n} can’t come back")
+        said += [(self.tr("{n} can’t be applied") if self._is_result else cannot, lost)]
         told = [with_plural(one.format(n=f"{n:,}"), n) for one, n in said if n]
         self._words.setText(", ".join(told) + "." if told else "")
 

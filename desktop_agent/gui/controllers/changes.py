@@ -19,7 +19,7 @@ from desktop_agent.core.changes import (
     UndoReport,
     UndoScope,
 )
-from desktop_agent.core.events import EngineFailed, Event, FilesChanged, TurnStarted
+from desktop_agent.core.events import EngineFailed, Event, FilesChanged, TurnEnded, TurnStarted
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
@@ -50,9 +50,13 @@ _NEWS_MS = 20_000
 class ChangesController(Controller):
     """Signals:
     changed(Facet): what is known of the changes of the session that is shown
+    looked: what it has changed was asked for once more
+    page_made(ChangesPage): it is opened for the first time
     """
 
     changed = Signal(object)
+    looked = Signal()
+    page_made = Signal(object)
 
     def __init__(self, parts: WindowParts, full: FullPages) -> None:
         super().__init__(parts)
@@ -93,6 +97,11 @@ class ChangesController(Controller):
             self._is_looking = True
             self._queries.run(self._look(info.id), "looking at changes")
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the page is in front."""
+        return self._full.is_shown(self._page)
+
     def stop(self) -> None:
         """Ask nothing any more: the window closes."""
         self._is_over = True
@@ -110,15 +119,15 @@ class ChangesController(Controller):
         facet = self._known.know_changes(session_id, changes)
         self._pages.know_changes(session_id, changes)
         self._show(facet)
+        self.looked.emit()
         if self._is_outdated:
             self._is_outdated = False
             self._rest.start()
 
     def _show(self, facet: Facet = NOTHING) -> None:
         known, session_id = self._known.changes, self._known.session_id
-        self._frame.header.set_changes(len(known.files))
-        is_shown = self._full.is_shown(self._page)
-        if self._page is not None and is_shown and session_id is not None:
+        self._frame.header.set_changes(len(known.files), len(known.waiting))
+        if self._page is not None and self.is_open and session_id is not None:
             self._page.show_changes(known, session_id, self._named(known))
         if facet:
             self.changed.emit(facet)
@@ -139,10 +148,17 @@ class ChangesController(Controller):
         is_mine = any(self._known.owner(event) == mine for event in changed)
         # Part of what failed may be done all the same.
         is_mine |= any(isinstance(one, EngineFailed) and one.where == _UNDO_FAILED for one in batch)
+        # What a subagent did elsewhere comes before the end of its turn.
+        is_mine |= any(isinstance(one, TurnEnded) and self._is_far(one.agent_id) for one in batch)
         if is_mine and not (self._rest.isActive() or self._is_over):
             self._rest.start()
         if any(isinstance(event, TurnStarted) for event in batch):
             self._expect_first_look(batch)
+
+    def _is_far(self, agent_id: AgentId) -> bool:
+        agent = self._known.agent(agent_id)
+        is_mine = self._known.session_of(agent_id) == self._session.current
+        return is_mine and agent is not None and bool(agent.place)
 
     def _on_session(self, page: AgentPage) -> None:
         self._say("")
@@ -224,14 +240,16 @@ class ChangesController(Controller):
 
     # -- the page ----------------------------------------------------------------------------
 
-    def open(self) -> None:
+    def open(self) -> ChangesPage | None:
+        """Bring the page to the front."""
         if self._known.session_id is None:
-            return
+            return None
         page = self._page or self._make_page()
         self._full.show(page)
         self._show()
         page.enter()
         self.look()
+        return page
 
     def _make_page(self) -> ChangesPage:
         from desktop_agent.gui.changes.page import ChangesPage  # nobody waits for it at the start
@@ -246,6 +264,7 @@ class ChangesController(Controller):
         page.talk_requested.connect(self._on_talk_requested)
         page.patch_requested.connect(self._copy_patch)
         page.folder_requested.connect(self._open_folder)
+        self.page_made.emit(page)
         return page
 
     def _on_talk_requested(self, row: ChangeRow) -> None:
@@ -437,6 +456,13 @@ class ChangesController(Controller):
         said = [with_plural(words.format(n=f"{n:,}"), n) for words, n in parts if n]
         told = ", ".join(said) + "." if said else self.tr("Nothing was changed.")
         return f"{report.problem} {told}" if report.problem else told
+
+    def tell_applied(self, report: UndoReport, text: str, tone: str) -> None:
+        """Say what was applied; one result is taken back by the button beside it."""
+        self._last = None
+        if report.set_id and report.session_id is not None:
+            self._last = UndoScope(report.session_id, set_id=report.set_id)
+        self._say(text, tone, _UNDO if self._last is not None else "")
 
     def _act(self, action: str) -> None:
         if action == _STOP_LOOK and self._session.current is not None:

@@ -47,10 +47,12 @@ class SidePanelController(Controller):
 
     Signals:
         undo_requested(agent_id): what a subagent did to files is to be taken back
+        review_requested(agent_id): what it did elsewhere is to be looked at
         job_requested(agent_id, job_id): the terminal of a command in the background
     """
 
     undo_requested = Signal(str)
+    review_requested = Signal(str)
     job_requested = Signal(str, str)
 
     def __init__(self, parts: WindowParts) -> None:
@@ -272,6 +274,7 @@ class SidePanelController(Controller):
         agents.aside_requested.connect(self._ask_aside)
         agents.result_requested.connect(self._copy_result)
         agents.undo_requested.connect(self.undo_requested)
+        agents.review_requested.connect(self.review_requested)
 
     def _go_to_ask(self, agent_id: str) -> None:
         """Show who asks; its oldest card gets the focus."""

@@ -82,12 +82,15 @@ class Header(QFrame):
         for button in (self.find_button, self.copy_button):
             button.setVisible(bool(title))
 
-    def set_changes(self, count: int) -> None:
-        """Show how many files the session has changed; none, no button."""
+    def set_changes(self, count: int, results: int = 0) -> None:
+        """Show how many files the session has changed; none, no button, unless results wait."""
         button = self.changes_button
-        button.setVisible(count > 0)
+        button.setVisible(count > 0 or results > 0)
         button.setText(f"\u2009{count:,}")
         files = with_plural(self.tr("Changes: {n} file(s)").format(n=f"{count:,}"), count)
+        if results:
+            waiting = self.tr("{n} result(s) to review").format(n=f"{results:,}")
+            files = f"{files}, {with_plural(waiting, results)}"
         button.setAccessibleName(files)
         button.setToolTip(f"{files} (Ctrl+Shift+D)")
 

@@ -41,6 +41,7 @@ from desktop_agent.gui.controllers.controller import WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.popups import PopupController
 from desktop_agent.gui.controllers.provider_status import ProviderStatus
+from desktop_agent.gui.controllers.results.controller import ResultsController
 from desktop_agent.gui.controllers.servers import ServersController
 from desktop_agent.gui.controllers.session import BY_FOLDER, SessionController
 from desktop_agent.gui.controllers.session_files import SessionFilesController
@@ -110,9 +111,8 @@ class MainWindow(QMainWindow):
         self.commands = WindowActions(theme, self)
         self.queries = Queries(line, self)
         parts = WindowParts(theme, frame, line, self.queries, self.known, self.flow)
-        self.settings_window = SettingsController(parts)
+        self.settings_window, self.first_run = SettingsController(parts), WelcomeController(parts)
         self.popups = PopupController(parts, self.settings_window)
-        self.first_run = WelcomeController(parts)
         self._empty = EmptySession(theme, frame.stack, settings.model)
         self.tools = TranscriptController(parts)
         ProviderStatus(parts)
@@ -122,6 +122,7 @@ class MainWindow(QMainWindow):
         self.full = full = FullPages(parts)
         self.usage, self.changes = UsageController(parts, full), ChangesController(parts, full)
         self.skills = SkillsController(parts, self.popups, full)
+        self.results = ResultsController(parts, self.changes)
         self.branches = BranchController(parts, self.changes)
         self.servers = ServersController(parts, full, self.skills.trust)
         self._begin(settings, beside)
@@ -171,6 +172,7 @@ class MainWindow(QMainWindow):
         self.queries.failed.connect(partial(self._put_notice, "query"))
         self.changes.changed.connect(self.side.show_state)
         self.side.undo_requested.connect(self.changes.undo_agent)
+        self.side.review_requested.connect(self.results.review)
         self.side.job_requested.connect(self.terminals.open)
         self.terminals.changed.connect(self.side.show_jobs)
         frame.composer.read_only.taken.connect(self._take_over)

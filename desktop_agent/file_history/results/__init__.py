@@ -1,0 +1,1 @@
+"""What subagents changed in copies elsewhere, until it is applied here."""

@@ -1,0 +1,1 @@
+"""What subagents changed elsewhere, in the window."""
