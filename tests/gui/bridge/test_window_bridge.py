@@ -88,6 +88,11 @@ def test_no_undo_and_no_paid_question_goes_out_for_what_another_window_has(
             await line.changes.undo(UndoScope(THEIRS), {})
         with pytest.raises(UndoError):
             await line.changes.plan_undo(UndoScope(THEIRS))
+        with pytest.raises(UndoError):
+            await line.changes.apply_result(THEIRS, "re_1", {})
+        with pytest.raises(UndoError):
+            await line.changes.apply_fitting(THEIRS)
+        assert await line.changes.judged_results(THEIRS) == "judged_results"
         with pytest.raises(ReadOnly):
             await line.queries.ask_aside(THEIRS, "Why?")
         assert await line.changes.patch(THEIRS) == "patch"
