@@ -1,8 +1,13 @@
-"""Processes that commands start, also those in the sandbox: there they have ids of their own."""
+"""Processes that commands start, and what this one has open.
+
+Those in the sandbox have ids of their own there.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 _IDS = re.compile(r"^NSpid:.*\b(\d+)$", re.MULTILINE)
@@ -19,3 +24,15 @@ def pid_here(inner: int, folder: Path) -> int:
         if found and int(found[1]) == inner and began_there:
             return int(status.parent.name)
     raise LookupError(f"no process in {folder} calls itself {inner}")
+
+
+def open_files() -> set[str]:
+    """Return what this process has open now, on Linux; a pipe or a socket has a name of its own.
+
+    What another test left may be closed at any time: what is new is what counts.
+    """
+    found: set[str] = set()
+    for descriptor in os.listdir("/proc/self/fd"):  # noqa: PTH208 - strings
+        with suppress(FileNotFoundError):  # that of the list itself
+            found.add(os.readlink(f"/proc/self/fd/{descriptor}"))  # noqa: PTH115
+    return found

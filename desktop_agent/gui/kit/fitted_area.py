@@ -58,8 +58,8 @@ class FittedArea(QScrollArea):
 def plain_area(content: QWidget) -> QScrollArea:
     """Return an area in which the content is scrolled where it is too high."""
     area = QScrollArea(widgetResizable=True)
+    area.setViewport(QWidget(area))  # as above
     area.setWidget(content)
-    area.viewport().setAutoFillBackground(False)
     content.setAutoFillBackground(False)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     return area

@@ -15,6 +15,7 @@ from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
 from desktop_agent.core.tool import ToolError
 from tests.adapters.sandbox.bench import Bench
 from tests.adapters.sandbox.conftest import need_sandbox
+from tests.helpers.processes import open_files
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 REAL = Programs.find()
@@ -307,8 +308,8 @@ async def test_a_network_that_ended_is_made_anew(bench: Bench) -> None:
 
 async def test_a_network_that_is_given_up_leaves_nothing_open(bench: Bench) -> None:
     programs = Programs.find()
-    before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    before = open_files()
     Keeper(programs.bwrap, programs.nsenter).close()
     with pytest.raises(ToolError, match="could not be made"):
         Keeper("/bin/false", programs.nsenter)
-    assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    assert open_files() - before == set()

@@ -20,6 +20,7 @@ from desktop_agent.gui.composer.attachments import (
     text_attachment,
 )
 from desktop_agent.gui.kit.text import size_text
+from tests.helpers.processes import open_files
 
 
 def picture(path: Path, width: int = 40, height: int = 30, kind: str = "PNG") -> Path:
@@ -235,7 +236,7 @@ def test_sizes_are_said_in_units_that_fit():
 def test_reading_leaves_no_file_open(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("x")
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = open_files()
     for _ in range(20):
         read_attachment(file)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert open_files() - before == set()
