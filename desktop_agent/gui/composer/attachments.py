@@ -27,6 +27,7 @@ from desktop_agent.core.messages import ImagePart, TextPart
 from desktop_agent.core.parts.origins import AttachedFile, ServerResource
 from desktop_agent.core.parts.pictures import picture_type
 from desktop_agent.gui.composer.server_offers import ServerSource
+from desktop_agent.gui.kit.background import Relay
 from desktop_agent.gui.kit.pictures import MOST_PIXELS
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.text import size_text
@@ -270,7 +271,6 @@ class AttachmentList(QObject):
     """The attachments of one draft. Files are read beside the window, in the order they came."""
 
     changed = Signal()
-    _read = Signal(int, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -279,7 +279,8 @@ class AttachmentList(QObject):
         # Where those that are files came from.
         self._paths: dict[int, Path] = {}
         self._next = 0
-        self._read.connect(self._on_read, Qt.ConnectionType.QueuedConnection)
+        self._relay = Relay()
+        self._relay.done.connect(self._on_read, Qt.ConnectionType.QueuedConnection)
 
     @property
     def parts(self) -> tuple[TextPart | ImagePart, ...]:
@@ -309,8 +310,8 @@ class AttachmentList(QObject):
             self._add(Attachment(name, reason=_too_many()))
         if numbers:
             # A daemon: a file on a network disk that hangs must not keep the app from ending.
-            work = threading.Thread(target=self._read_all, args=(numbers, root), daemon=True)
-            work.start()
+            work = (self._relay, numbers, root)
+            threading.Thread(target=_read_all, args=work, daemon=True).start()
         self.changed.emit()
 
     def add(self, attachment: Attachment) -> None:
@@ -353,15 +354,12 @@ class AttachmentList(QObject):
         self.entries[self._next] = attachment
         return self._next
 
-    def _read_all(self, numbers: list[tuple[int, Path]], root: str) -> None:
-        for number, path in numbers:
-            attachment = read_attachment(path, root)
-            try:
-                self._read.emit(number, attachment)
-            except RuntimeError:
-                return  # the window was closed while the file was read
-
     def _on_read(self, number: int, attachment: Attachment) -> None:
         if number in self.entries:
             self.entries[number] = attachment
             self.changed.emit()
+
+
+def _read_all(relay: Relay, numbers: list[tuple[int, Path]], root: str) -> None:
+    for number, path in numbers:
+        relay.done.emit(number, read_attachment(path, root))

@@ -10,8 +10,11 @@ from PySide6.QtCore import QObject, Qt, Signal
 from desktop_agent.gui.kit.failure_log import attempt
 
 
-class _Relay(QObject):
-    """Carries a result to the window's thread. Whoever holds it keeps it, on either side."""
+class Relay(QObject):
+    """Carries a result to the window's thread. Whoever holds it keeps it, on either side.
+
+    A thread must not emit a signal of what the window may delete meanwhile.
+    """
 
     done = Signal(int, object)
 
@@ -29,7 +32,7 @@ class Background(QObject):
         self._waiting: dict[int, Callable[[], object]] = {}
         self._last = 0
         self._is_busy = False
-        self._relay = _Relay()
+        self._relay = Relay()
         self._relay.done.connect(self._on_done, Qt.ConnectionType.QueuedConnection)
 
     def ask(self, act: Callable[[], object]) -> int:
@@ -57,5 +60,5 @@ class Background(QObject):
         self.done.emit(number, result)
 
 
-def _work(relay: _Relay, number: int, act: Callable[[], object]) -> None:
+def _work(relay: Relay, number: int, act: Callable[[], object]) -> None:
     relay.done.emit(number, attempt("work in the background", act, lambda: None))

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.gui.kit.background import Relay
 from desktop_agent.gui.kit.example_prompts import demo_prompts, example_prompts, folder_names
 from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.theme import Theme
@@ -57,11 +58,10 @@ class EmptySession(QWidget):
     """
 
     prompt_chosen = Signal(str)
-    _listed = Signal(str, object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, model: str = "") -> None:
         super().__init__(parent)
-        self._folder, self._model = "", model
+        self._asked, self._model = 0, model
         self._names: tuple[str, ...] = ()
         self.setObjectName("emptySession")
         self._title, self._about = TextLabel("", "h1"), TextLabel("", "muted")
@@ -86,7 +86,8 @@ class EmptySession(QWidget):
         inner.setLayout(layout)
         # The message box may need the room, as for a form in large text.
         self.setLayout(column(plain_area(inner), spacing=0, edges=0))
-        self._listed.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
+        self._relay = Relay()
+        self._relay.done.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
 
     def set_model(self, model: str) -> None:
         """Offer the demo model, which is a script, only what it understands."""
@@ -97,21 +98,15 @@ class EmptySession(QWidget):
 
     def set_folder(self, folder: str) -> None:
         """Offer prompts for this folder's files; the folder is listed beside the window."""
-        self._folder = folder
         text = self.tr("What should be done in {folder}?")
         self._title.setText(text.format(folder=PurePath(folder).name or folder))
         # A daemon: a network disk that hangs must not keep the app from ending.
-        threading.Thread(target=self._list, args=(folder,), daemon=True).start()
+        self._asked += 1
+        work = (self._relay, self._asked, folder)
+        threading.Thread(target=_list, args=work, daemon=True).start()
 
-    def _list(self, folder: str) -> None:
-        names = folder_names(folder)
-        try:
-            self._listed.emit(folder, names)
-        except RuntimeError:
-            return  # the window was closed meanwhile
-
-    def _on_listed(self, folder: str, names: tuple[str, ...]) -> None:
-        if folder == self._folder:
+    def _on_listed(self, number: int, names: tuple[str, ...]) -> None:
+        if number == self._asked:
             self._show(names)
 
     def _show(self, names: tuple[str, ...]) -> None:
@@ -125,3 +120,7 @@ class EmptySession(QWidget):
         for button, prompt in zip(self._buttons, offers, strict=True):
             button.set_prompt(prompt)
         self._column.show()
+
+
+def _list(relay: Relay, number: int, folder: str) -> None:
+    relay.done.emit(number, folder_names(folder))

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
+
+from desktop_agent.gui.kit.background import Relay
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +64,8 @@ class DesktopNotices(QObject):
         super().__init__(parent)
         self._jobs: queue.Queue[Any] = queue.Queue()  # Any: of jeepney, which has no types
         self._thread: threading.Thread | None = None
+        self._relay = Relay()
+        self._relay.done.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
 
     @staticmethod
     def is_possible() -> bool:
@@ -73,7 +77,7 @@ class DesktopNotices(QObject):
         """Show a notification, or say that it is unavailable."""
         if self._thread is None:
             words = {_OPEN: self.tr("Show"), _ALLOW: self.tr("Allow once")}
-            server = _Server(self._jobs, words, self._tell)
+            server = _Server(self._jobs, words, partial(_tell, self._relay))
             self._thread = threading.Thread(target=server.run, name="notices", daemon=True)
             self._thread.start()
         self._jobs.put(partial(_Server.show, notice=notice))
@@ -90,9 +94,13 @@ class DesktopNotices(QObject):
             self._thread.join(_END_S)
             self._thread = None
 
-    def _tell(self, name: str, value: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the window was closed meanwhile
-            getattr(self, name).emit(value)
+    def _on_told(self, _: int, told: tuple[str, object]) -> None:
+        name, value = told
+        getattr(self, name).emit(value)
+
+
+def _tell(relay: Relay, name: str, value: object) -> None:
+    relay.done.emit(0, (name, value))
 
 
 class _Server:

@@ -6,9 +6,8 @@ from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.gui.sessions.empty_page import EmptySession
 
 
-def test_in_large_text_a_form_below_keeps_its_height(new_theme, qtbot, tmp_path):
-    theme = new_theme()
-    theme.configure("light", 200)
+def test_in_large_text_a_form_below_keeps_its_height(theme, qtbot, tmp_path):
+    theme.configure("light", 200, True)
     host = QWidget()
     qtbot.addWidget(host)
     page = EmptySession(theme, host, DEMO_MODEL)
