@@ -64,7 +64,10 @@ _SHOWN_FOR = (
 
 # The files that take longest, by their names: whoever takes them last has the others wait.
 _LONGEST = (
+    "test_parsers",
+    "test_painting",
     "test_headless",
+    "test_focus_regions",
     "test_window",
     "test_kill",
     "test_undo_kill",
@@ -83,7 +86,6 @@ _LONGEST = (
     "test_sandboxed",
     "test_shell",
     "test_clients",
-    "test_focus_regions",
     "test_window_agents",
     "test_histories",
 )

@@ -14,6 +14,8 @@ from typing import Any
 import desktop_agent
 
 PACKAGE = Path(desktop_agent.__file__).parent
+# Whatever is called on these names has them in its source.
+_NAMES_ONE = re.compile(r"\b(?:re|regex)\b")
 _CALLS = frozenset({"search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"})
 
 
@@ -40,10 +42,11 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 def find() -> list[Found]:
     """Return all that is compiled or used as an expression anywhere in the package."""
-    trees = {name: ast.parse(path.read_text("utf-8")) for name, path in modules()}
     found: list[Found] = []
-    for name, tree in trees.items():
-        if any(_calls(tree)):
+    for name, path in modules():
+        source = path.read_text("utf-8")
+        # Each worker does this when it collects: most modules need not be parsed for it.
+        if _NAMES_ONE.search(source) and any(_calls(tree := ast.parse(source))):
             found += _in_module(name, tree, _uses(tree))
     return found
 
