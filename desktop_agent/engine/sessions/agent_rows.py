@@ -131,6 +131,10 @@ class AgentRows:
         before, now = self._told[session_id].get(about.id), self._agents.info(about)
         if before is None or before.question_id != now.question_id:
             return True
+        if now.status in _ACTS - {before.status} and self.status(session_id) is None:
+            # What is kept of a session follows from this: work that nobody was told of would not
+            # be closed after a crash.
+            return True
         return before.status != now.status and bool({before.status, now.status} & _NEEDS)
 
     def _tell(self, session_id: SessionId, held: _Held) -> None:

@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.agents import AgentInfo
+from desktop_agent.core.agents import AgentInfo, Budget
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.diffs.rows import with_rows
-from desktop_agent.core.events import AgentsChanged, ApprovalRequested, Event, SessionOpened
+from desktop_agent.core.events import (
+    AgentsChanged,
+    ApprovalRequested,
+    Event,
+    SessionOpened,
+    ToolStarted,
+    TurnEnded,
+)
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.settings import Settings
 from desktop_agent.engine.sessions import agent_rows
@@ -123,6 +130,32 @@ async def test_what_a_large_team_does_waits_but_its_requests_are_seen_at_once(
     assert asking == "waiting_approval"
     # What goes on, three new ones, one that waits, and does so no more.
     assert len(rig.of(AgentsChanged)) <= 6
+    await rig.engine.close()
+
+
+async def test_a_large_team_that_works_again_is_found_at_work_after_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("_FEW", 0), ("_PACE_S", 0.0), ("_LATER_S", 1e6)):
+        monkeypatch.setattr(agent_rows, name, value)
+    rig = TreeRig(tmp_path, [says("One."), calls(("echo", {"text": "a"})), says("Two.")], {})
+    kept: list[str] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, ToolStarted):
+            # What the next start would read, had the app been killed here.
+            kept.extend(info.status for info in rig.store.sessions())
+        keep(event)
+
+    keep, rig.hear = rig.hear, hear
+    rig.send("Begin.")
+    await rig.status(rig.agent_id, "idle")
+    # It is told to be idle, and the moment in which what follows would wait does not end.
+    monkeypatch.setattr(agent_rows, "_PACE_S", 1e6)
+    rig.engine.set_budget(rig.agent_id, Budget(steps=50))
+    rig.send("Go on.")
+    await rig.once(lambda: len(rig.of(TurnEnded)) == 2)
+    assert kept == ["running"]
     await rig.engine.close()
 
 

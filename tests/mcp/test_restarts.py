@@ -1,0 +1,130 @@
+"""When a server is started again: after pauses that grow, in time that only the loop passes."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Coroutine, Iterator
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from desktop_agent.core.mcp import McpError, McpOffer, McpServer, McpTool
+from desktop_agent.engine.mcp import instance
+from desktop_agent.engine.mcp.instance import Instance
+from desktop_agent.engine.mcp.ports import Launch, Listener
+
+_OFFER = McpOffer((McpTool("look"),))
+
+
+class _Clock(selectors.DefaultSelector):
+    """Passes the time that a loop would wait for."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        found = super().select(0)
+        if not found and timeout:
+            self.now += timeout
+        return found
+
+
+class _Connection:
+    def log(self, most: int) -> tuple[()]:
+        return ()
+
+    async def close(self) -> None:
+        pass
+
+
+class _Server:
+    """Runs so many seconds at each start; None: it can't even begin. At last it runs on."""
+
+    def __init__(self, *runs: float | None) -> None:
+        self.starts: list[float] = []
+        self._runs: Iterator[float | None] = iter(runs)
+        self.is_done = asyncio.Event()
+
+    async def connect(self, launch: Launch, listener: Listener) -> Any:
+        loop = asyncio.get_running_loop()
+        self.starts.append(loop.time())
+        runs_s = next(self._runs, -1.0)
+        if runs_s is None:
+            raise McpError("It ended with exit code 3.")
+        loop.call_soon(listener.listed, _OFFER)
+        if runs_s < 0:
+            loop.call_soon(self.is_done.set)
+        else:
+            loop.call_later(runs_s, listener.ended, "It was ended.", False)
+        return _Connection()
+
+    async def close(self) -> None:
+        pass
+
+    @property
+    def pauses(self) -> list[float]:
+        return [round(after - before, 3) for before, after in pairwise(self.starts)]
+
+
+def _in_passing_time(work: Coroutine[Any, Any, None], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock()
+    loop = asyncio.SelectorEventLoop(clock)
+    monkeypatch.setattr(loop, "time", lambda: clock.now)
+    monkeypatch.setattr(instance, "time", SimpleNamespace(time=loop.time))
+    try:
+        loop.run_until_complete(work)
+    finally:
+        loop.close()
+
+
+def _started(server: _Server) -> Instance:
+    async def prepare(configured: McpServer) -> Launch:
+        return Launch(configured, "/")
+
+    one = Instance(McpServer("one", "one"), server, prepare, lambda: None, lambda _: None)
+    one.start()
+    return one
+
+
+def test_a_server_that_worked_is_started_again_after_pauses_that_grow_up_to_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work() -> None:
+        server = _Server(*[0.0] * 9)
+        one = _started(server)
+        await server.is_done.wait()
+        assert server.pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+        assert one.state.phase == "running"
+        await one.close()
+
+    _in_passing_time(work(), monkeypatch)
+
+
+def test_a_server_that_ran_for_long_is_back_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        server = _Server(0.0, 0.0, 0.0, 100.0, 0.0)
+        one = _started(server)
+        await server.is_done.wait()
+        assert server.pauses == [1, 2, 4, 101, 1]
+        await one.close()
+
+    _in_passing_time(work(), monkeypatch)
+
+
+def test_a_server_that_never_worked_is_left_alone_after_five_tries_until_it_is_restarted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work() -> None:
+        server = _Server(*[None] * 5)
+        one = _started(server)
+        await asyncio.sleep(3600)
+        assert server.pauses == [1, 2, 4, 8]
+        assert one.state.phase == "failed"
+        await one.restart()
+        await server.is_done.wait()
+        assert len(server.starts) == 6
+        await one.close()
+
+    _in_passing_time(work(), monkeypatch)
