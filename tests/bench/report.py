@@ -32,6 +32,7 @@ MARKS: dict[str, Mark] = {
     "overhead_growth": Mark("ratio", 1.3, 2.0, 1.7),
     "first_request": Mark("ms", 2500, 3000, 160),
     "sandbox_check": Mark("ms", 300, 500),
+    "sandbox_check_broken_max": Mark("ms", 300, 500),
     "sandbox_barest_p50": Mark("ms", None, None),
     "sandbox_added_p50": Mark("ms", 12, 15, 9),
     "sandbox_added_p95": Mark("ms", 20, 30, 15),

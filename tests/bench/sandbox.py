@@ -4,6 +4,8 @@ Between them runs bubblewrap with nothing to protect: what of it is the system's
 shell does nothing, so what is measured is the way there and back: finding what must be
 protected, starting, ending, looking at what was left.
 
+Before that, how long it takes to find one part of it broken: each in turn, the slowest counts.
+
 Then what the start alone takes of the processor in a process as large as the app with long
 sessions, against what it takes in this one: a start that copies page tables shows.
 
@@ -35,6 +37,7 @@ from desktop_agent.tools.shell.jobs import new_jobs
 from desktop_agent.tools.shell.output import Output
 from desktop_agent.tools.shell.running import Launch, RunningCommand
 from desktop_agent.tools.shell.shell import shell
+from tests.adapters.sandbox.broken_programs import PARTS, broken
 from tests.bench.report import report
 
 COMMANDS = 200
@@ -73,6 +76,7 @@ async def measure(folder: Path) -> None:
     if not state.holds:
         sys.stdout.write(f"The sandbox doesn't hold here: {state.reason}\n")
         return
+    report("sandbox_check_broken_max", max([await _find_broken(name) for name in PARTS]) * 1000)
     boundary = Boundary(SessionId("bench"), Workspace(str(work)))
     bare: list[float] = []
     barest: list[float] = []
@@ -92,6 +96,18 @@ async def measure(folder: Path) -> None:
     del ballast
     await _measure_ten(sandbox, work)
     await sandbox.forget(boundary.session_id)
+
+
+async def _find_broken(name: str) -> float:
+    """Return the seconds in which a sandbox that lacks one part is found not to hold."""
+    with tempfile.TemporaryDirectory() as place:
+        programs = broken(Path(place), name)
+        sandbox = BubblewrapSandbox(Path(place) / "data", programs=programs)
+        began = time.perf_counter()
+        state = await sandbox.check()
+        taken = time.perf_counter() - began
+    assert name in [probe.name for probe in state.probes if not probe.held], state
+    return taken
 
 
 async def _start_cpu(sandbox: BubblewrapSandbox, boundary: Boundary, work: Path) -> float:

@@ -14,51 +14,11 @@ from desktop_agent.adapters.sandbox.keeper import Keeper
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
 from desktop_agent.core.tool import ToolError
 from tests.adapters.sandbox.bench import Bench
+from tests.adapters.sandbox.broken_programs import PARTS, REAL, broken, script
 from tests.adapters.sandbox.conftest import need_sandbox
 from tests.helpers.processes import open_files
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
-REAL = Programs.find()
-
-# Each is bubblewrap, or nsenter, with one thing missing: a script that changes the arguments.
-_LOOP = """#!/bin/bash
-out=()
-while (($#)); do
-    # Of what is mounted from a descriptor, by its path.
-    case "$1" in --*bind-fd) set -- "${{1%-fd}}" "$3" "${{@:3}}" ;; esac
-    case "$1 $2" in
-{cases}
-    *) out+=("$1"); shift ;;
-    esac
-done
-exec {program} {more} "${{out[@]}}"
-"""
-_BROKEN_BWRAP = {
-    "write": ('"--ro-bind "*) out+=(--bind); shift ;;', ""),
-    "read": ('"--tmpfs "*) out+=(--bind "$2" "$2"); shift 2 ;;', ""),
-    "path socket": ('"--ro-bind /dev/null") shift 3 ;;', ""),
-    "signal": (
-        '"--unshare-pid "*) shift ;;\n    "--proc "*) out+=(--ro-bind /proc /proc); shift 2 ;;',
-        "",
-    ),
-    "user namespace": ('"--disable-userns "*) shift ;;\n    "--seccomp "*) shift 2 ;;', ""),
-    "git": ('"--ro-bind "*/.git) shift 3 ;;', ""),
-    "inside": ('"--bind "*/work) out+=(--ro-bind); shift ;;', ""),
-    "localhost": ('"--new-session "*) out+=(--unshare-net); shift ;;', ""),
-}
-_NO_NETWORK = '#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n'
-
-
-def script(path: Path, text: str) -> str:
-    path.write_text(text)
-    path.chmod(0o755)
-    return str(path)
-
-
-def broken(folder: Path, name: str) -> Programs:
-    cases, more = _BROKEN_BWRAP[name]
-    text = _LOOP.format(cases=f"    {cases}", program=REAL.bwrap, more=more)
-    return Programs(script(folder / "bwrap", text), REAL.nsenter)
 
 
 @pytest.fixture
@@ -84,7 +44,7 @@ async def test_bubblewrap_that_was_installed_meanwhile_is_found_by_the_next_chec
     assert state.holds, state.reason
 
 
-@pytest.mark.parametrize("name", list(_BROKEN_BWRAP))
+@pytest.mark.parametrize("name", PARTS)
 async def test_one_thing_missing_is_found_and_nothing_runs(bench: Bench, name: str) -> None:
     bench.sandbox = BubblewrapSandbox(bench.data, programs=broken(bench.folder, name))
     state = await bench.sandbox.check()
@@ -96,7 +56,7 @@ async def test_one_thing_missing_is_found_and_nothing_runs(bench: Bench, name: s
 
 
 async def test_a_command_that_keeps_this_computers_network_is_found(bench: Bench) -> None:
-    programs = Programs(REAL.bwrap, script(bench.folder / "nsenter", _NO_NETWORK))
+    programs = broken(bench.folder, "tcp")
     bench.sandbox = BubblewrapSandbox(bench.data, programs=programs)
     state = await bench.sandbox.check()
     failed = {probe.name for probe in state.probes if not probe.held}
