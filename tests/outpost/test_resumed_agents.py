@@ -25,6 +25,7 @@ from desktop_agent.core.notes import NoteArrived
 from tests.engine.tree.tree_rig import WAIT, gate
 from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import calls, says
+from tests.outpost.resume_trial import main as killed_again_and_again
 from tests.outpost.rig import far
 from tests.outpost.test_far_agents import SPAWN, FarRig
 
@@ -192,3 +193,7 @@ async def test_it_is_followed_over_many_restarts_without_a_gap(computer: Compute
     delivered = [one.note_id for one in of_agent(rig, agent_id, NoteDelivered)]
     assert len(delivered) == len(set(delivered)) == rounds + 1, "the prompt and each note"
     assert end.steps >= rounds + 1
+
+
+def test_after_kills_nothing_is_missing_and_nothing_there_twice() -> None:
+    assert killed_again_and_again(3, 0.0) == 0
