@@ -25,7 +25,8 @@ class FileState(Value, frozen=True):
     """What is, or was, at a path.
 
     `mode` are permission bits, `digest` the hex SHA-256 of a file's bytes or of a link's target.
-    `is_held` tells that the bytes are kept, so that they can be put back.
+    `is_held` tells that the bytes are kept, so that they can be put back. What `is_moved_in` may
+    have been moved here, over what was there, from where nothing is kept.
     """
 
     kind: FileKind = "absent"
@@ -33,6 +34,7 @@ class FileState(Value, frozen=True):
     size: int = 0
     digest: str = ""
     is_held: bool = True
+    is_moved_in: bool = False
 
 
 class ChangedFile(Value, frozen=True):

@@ -288,8 +288,10 @@ class TrackedFolder:
             here = self.absolute(path)
             if old is not None and old.ino != new.ino:
                 self._moved.went(here, old, is_unread=False)
-            if is_other(old, new) and not (is_outside and was_unread):
+            is_change = is_other(old, new) and not (is_outside and was_unread)
+            if is_change or (old is not None and old.ino != new.ino):
                 self._moved.came(here, new, old if was_unread else None)
+            if is_change:
                 yield PathChange(here, state_of(old), state_of(new))
 
     def _list_next(self, root: int, device: int) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from desktop_agent.core.changes import FileKind
 from desktop_agent.engine.workspace.safe_open import open_beneath
+from desktop_agent.file_history.names import LONGEST
 from desktop_agent.file_history.values import Entry, PathChange
 
 CACHE_TAG = b"CACHEDIR.TAG"
@@ -55,12 +56,17 @@ class Listing:
 
 
 def list_folder(path: bytes, device: int) -> Listing:
-    """List one folder; what lies on another device than `device` is of the kind `other`."""
+    """List one folder.
+
+    What lies on another device than `device`, or has too long a path, is of the kind `other`.
+    """
     listing = Listing()
     try:
         with os.scandir(path) as found:
             for one in found:
-                if one.name != _LEFT_OUT:
+                if len(path) + 1 + len(one.name) >= LONGEST:
+                    listing.entries[one.name] = Entry("other")
+                elif one.name != _LEFT_OUT:
                     try:
                         status = one.stat(follow_symlinks=False)
                     except OSError:
@@ -144,9 +150,9 @@ class Moved:
 
     Of one look at a folder; `since` is when it was last looked at, in seconds since 1970. What was
     moved before it was read holds what is where it is now. What was moved here from where nothing
-    is kept (an ignored folder, or one that was not looked at yet) is not to be removed: it would be
-    nowhere any more. While a part of the folder `is_unlisted`, what happened outside of calls may
-    come from there as well.
+    is kept (an ignored folder, or one that was not looked at yet) is not to be removed, nor
+    replaced unasked: it would be nowhere any more. While a part of the folder `is_unlisted`, what
+    happened outside of calls may come from there as well.
     """
 
     def __init__(self, since: float, *, is_unlisted: bool, is_outside: bool) -> None:
@@ -158,13 +164,15 @@ class Moved:
         self._come: dict[bytes, Entry] = {}
         # Of what was known, and is not at its path any more.
         self._left: set[int] = set()
+        self._left_paths: set[bytes] = set()
         self._moved_folders: dict[bytes, bool] = {}
 
     def went(self, path: bytes, entry: Entry, *, is_unread: bool) -> None:
         """An entry is not at this absolute path any more."""
+        self._left_paths.add(path)
         if entry.kind != "folder" or entry.is_held:
             self._left.add(entry.ino)
-        if is_unread:
+        if is_unread or not entry.digest:
             self._gone[path] = _identity(entry)
 
     def came(self, path: bytes, entry: Entry, unread: Entry | None) -> None:
@@ -179,13 +187,16 @@ class Moved:
         return [self._found(change, by_identity) for change in changes]
 
     def _found(self, change: PathChange, come: Mapping[_Identity, Entry]) -> PathChange:
-        path, before = change.path, change.before
+        path, before, after = change.path, change.before, change.after
         if path in self._gone and (entry := come.get(self._gone[path])) is not None:
             before = msgspec.structs.replace(before, digest=entry.digest, is_held=True)
         elif self._is_judged and before.kind == "absent" and path in self._come:
             is_held = not self._is_from_elsewhere(path, self._come[path])
             before = msgspec.structs.replace(before, is_held=is_held)
-        return PathChange(path, before, change.after)
+        elif self._is_judged and path in self._come and path in self._left_paths:
+            is_moved_in = self._is_from_elsewhere(path, self._come[path])
+            after = msgspec.structs.replace(after, is_moved_in=is_moved_in)
+        return PathChange(path, before, after)
 
     def _is_from_elsewhere(self, path: bytes, entry: Entry) -> bool:
         """Whether a file that came was there before, at a path of which nothing is kept."""

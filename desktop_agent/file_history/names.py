@@ -7,6 +7,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
+# In bytes: a path that is as long or longer can't be used as a whole.
+LONGEST = os.pathconf("/", "PC_PATH_MAX") if hasattr(os, "pathconf") else 1 << 15
 # A backslash that would read like an escaped byte is escaped itself.
 _LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

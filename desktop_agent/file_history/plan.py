@@ -129,6 +129,9 @@ class Planner:
             return item
         if why := self._why_lost(path, now, target, stretches[-1][1]):
             return replace(item, prospect="lost", why=why)
+        if now.kind != "absent" and any(_is_moved_in(row) for row in chosen):
+            why = "It may have been moved here from where nothing is kept."
+            return replace(item, prospect="conflict", why=why)
         others = _others(rows, chosen)
         is_result = chosen[0].kind == "result"
         is_ours = disk.same(now, stretches[-1][1])
@@ -158,8 +161,8 @@ class Planner:
         return moved
 
     def _why_lost(self, path: bytes, now: FileState, target: FileState, after: FileState) -> str:
-        if names.is_git(path):
-            return "It belongs to git, whose files are left alone."
+        if why := _why_never_kept(path):
+            return why
         if target.kind == "absent" and not target.is_held:
             return "It may have been moved here from where nothing is kept, so it stays."
         if not self._is_kept(target):
@@ -211,6 +214,18 @@ def missing_folders(items: Iterable[Item], root: bytes) -> list[bytes]:
                 break
             found.add(above)
     return sorted(found)
+
+
+def _why_never_kept(path: bytes) -> str:
+    if names.is_git(path):
+        return "It belongs to git, whose files are left alone."
+    return "Its path is too long for it to be kept." if len(path) >= names.LONGEST else ""
+
+
+def _is_moved_in(row: Row) -> bool:
+    """Whether what a change left may be the only copy of what is not kept."""
+    is_over_nothing = row.before.kind == "absent" and not row.before.is_held
+    return row.after.is_moved_in or is_over_nothing
 
 
 def _others(rows: list[Row], chosen: list[Row]) -> list[Row]:

@@ -13,7 +13,7 @@ import msgspec
 from desktop_agent.core.changes import ChangedFile, ChangeSet, FileState, UndoError
 from desktop_agent.core.diffs.line_diff import opcodes
 from desktop_agent.core.ids import SessionId
-from desktop_agent.file_history import names
+from desktop_agent.file_history import names, schema
 from desktop_agent.file_history.packs import Packs
 from desktop_agent.file_history.plan import kind_of
 from desktop_agent.file_history.values import PathChange
@@ -218,8 +218,9 @@ def _is_implied(change: PathChange, above: frozenset[bytes]) -> bool:
     return kinds <= {"folder", "absent"} and is_whole and change.path in above
 
 
-def _columns(state: FileState) -> tuple[str, int, int, bytes, bool]:
+def _columns(state: FileState) -> tuple[str, int, int, bytes, int]:
     digest = bytes.fromhex(state.digest) if state.digest else b""
     if len(digest) not in {0, hashlib.sha256().digest_size}:
         raise UndoError("A digest is not one of SHA-256.")
-    return state.kind, state.mode, state.size, digest, state.is_held
+    held = state.is_held * schema.HELD | state.is_moved_in * schema.MOVED_IN
+    return state.kind, state.mode, state.size, digest, held

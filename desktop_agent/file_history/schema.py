@@ -19,6 +19,9 @@ VERSION = 1
 NAME = "history.db"
 FULL_DISK = "The disk is full, so nothing more can be kept for undo. Free some space."
 
+# The bits of `before_held` and `after_held`; an older version takes any of them for the first.
+HELD, MOVED_IN = 1, 2
+
 # `seq` orders the sets, over all sessions. `undone` says for each path of an undo which sets it was
 # about; `is_taken` is 0 where the path was left as it was. A row in `restore` is an undo that is
 # being carried out, or was cut off. A row in `listing` is a folder of which not all entries are

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from desktop_agent.core.changes import ChangeSet, FileKind, FileState, UndoScope
-from desktop_agent.file_history import names
+from desktop_agent.file_history import names, schema
 
 # The kinds of sets that agents made; `outside` is the person or another program.
 BY_AGENTS = frozenset({"tool", "command"})
@@ -230,5 +230,6 @@ def _row(found: tuple[Any, ...], targets: tuple[int, ...], *, is_active: bool) -
     )
 
 
-def _state(kind: FileKind, mode: int, size: int, digest: bytes, is_held: int) -> FileState:
-    return FileState(kind, mode, size, digest.hex(), bool(is_held))
+def _state(kind: FileKind, mode: int, size: int, digest: bytes, held: int) -> FileState:
+    is_moved_in = bool(held & schema.MOVED_IN)
+    return FileState(kind, mode, size, digest.hex(), bool(held & schema.HELD), is_moved_in)

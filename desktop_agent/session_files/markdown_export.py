@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from desktop_agent.adapters.store.reader import SessionReader
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay
+from desktop_agent.core.prose.markdown import backticks
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import Task
 from desktop_agent.session_files import words
@@ -98,9 +99,5 @@ def _quoted(text: str) -> str:
 def _fenced(text: str, language: str = "") -> str:
     """Return a block of code with a fence that nothing in it ends."""
     plain = words.clean(text).rstrip("\n")
-    longest = run = 0
-    for one in plain:
-        run = run + 1 if one == "`" else 0
-        longest = max(longest, run)
-    fence = "`" * max(3, longest + 1)
+    fence = backticks(plain, 3)
     return f"{fence}{language}\n{plain}\n{fence}\n\n"

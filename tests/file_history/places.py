@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.changes import ChangeSet, UndoScope
+from desktop_agent.core.changes import ChangeSet, Choice, UndoScope
 from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set_id
 from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite
 from desktop_agent.file_history.capture import Capture
@@ -46,10 +47,10 @@ class Place:
         sets = [one.changes for one in captured.recorded if one.changes.kind != "outside"]
         return [(file.path, file.kind) for one in sets for file in one.files]
 
-    def undo(self) -> None:
+    def undo(self, choices: Mapping[str, Choice] | None = None) -> None:
         meta = ChangeSet("", "undo", AgentId("a"), began=time.time())
         self.capture.before_undo(S, str(self.root))
-        self.history.undo(UndoScope(S, message_id=M), {}, meta)
+        self.history.undo(UndoScope(S, message_id=M), choices or {}, meta)
         self.capture.after_undo()
 
     def close(self) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.changes import UndoScope
 from desktop_agent.core.pipes.file_capture import FileWrite
 from desktop_agent.file_history import folder as folder_module
 from desktop_agent.file_history.capture import Capture
 from desktop_agent.file_history.history import History, Limits
-from tests.file_history.places import Clock, Place, S, begun_while_listing, state_of
+from tests.file_history.places import Clock, M, Place, S, begun_while_listing, state_of
 
 
 def change_something(root: Path, chance: random.Random) -> None:
@@ -404,3 +405,61 @@ def test_what_runs_when_the_app_is_killed_is_recorded(place: Place) -> None:
     place.undo()
     assert (place.root / "a.txt").read_text() == "0"
     assert (place.root / "w.txt").read_text() == "0"
+
+
+def make_deep(root: Path, count: int) -> None:
+    """Make folders in each other, with a file in each: paths are longer than the system takes."""
+    current = os.open(root, os.O_RDONLY)
+    for number in range(count):
+        os.mkdir("d" * 200, dir_fd=current)
+        deeper = os.open("d" * 200, os.O_RDONLY, dir_fd=current)
+        os.close(current)
+        current = deeper
+        flags = os.O_CREAT | os.O_WRONLY
+        with os.fdopen(os.open(f"{number} {'f' * 90}", flags, dir_fd=current), "w") as file:
+            file.write(str(number))
+    os.close(current)
+
+
+def deep_files(root: Path) -> set[str]:
+    return {name for _, _, files, _ in os.fwalk(root) for name in files}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has other limits")
+def test_what_has_too_long_a_path_is_told_and_asked_about_before_it_is_deleted(
+    any_place: Place,
+) -> None:
+    root = any_place.root
+    top = root / ("d" * 200)
+    make_deep(root, 25)
+    there = deep_files(root)
+    set_id = any_place.begin()[0]
+    assert any_place.capture.held(S, str(root), [os.fsencode(top)]) == (False,)
+    subprocess.run(["rm", "-rf", str(top)], check=True)
+    (made,) = any_place.capture.end(set_id).recorded
+    told = [file for file in made.changes.files if not file.is_held]
+    assert told, "nobody knows that something is lost"
+    lost = [f for f in any_place.history.plan(UndoScope(S, message_id=M)).files if f.why]
+    assert {file.path for file in lost} == {file.path for file in told}
+    assert {file.why for file in lost} == {"Its path is too long for it to be kept."}
+    any_place.undo()
+    back = deep_files(root)
+    assert back < there
+    assert len(back) == min(int(name.split()[0]) for name in there - back)
+    subprocess.run(["rm", "-rf", str(top)], check=True)  # what cleans up can't
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has other limits")
+def test_what_was_made_under_too_long_a_path_stays_and_is_told(any_place: Place) -> None:
+    root = any_place.root
+    set_id = any_place.begin()[0]
+    make_deep(root, 25)
+    any_place.capture.end(set_id)
+    there = deep_files(root)
+    any_place.undo()
+    left = deep_files(root)
+    assert left, "what nobody looked at is gone"
+    assert left < there
+    lost = [f for f in any_place.history.plan(UndoScope(S, message_id=M)).files if f.why]
+    assert {file.why for file in lost} == {"Its path is too long for it to be kept."}
+    subprocess.run(["rm", "-rf", str(root / ("d" * 200))], check=True)

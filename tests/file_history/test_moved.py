@@ -119,12 +119,15 @@ def made_long_ago(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "born_ns", born_ns)
 
 
-def ignored_folder(place: Place, monkeypatch: pytest.MonkeyPatch) -> str:
+def ignored_folder(place: Place, monkeypatch: pytest.MonkeyPatch, *, is_link: bool = False) -> str:
     """Begin a command in a folder with an ignored one, which is known by its name alone."""
     build = place.root / "build"
     (build / "inner").mkdir(parents=True)
     (place.root / ".gitignore").write_text("build/\n")
-    for path in (build / "a.js", build / "inner" / "b.js", place.root / "c.txt"):
+    for path in (build / "a.js", build / "inner" / "b.js"):
+        path.write_text(f"all there is of {path.name}")
+    if not is_link:
+        path = place.root / "c.txt"
         path.write_text(f"all there is of {path.name}")
     (place.root / "docs").mkdir()
     made_long_ago(place.root, monkeypatch)
@@ -155,6 +158,93 @@ def test_what_was_moved_out_of_an_ignored_folder_is_not_deleted_by_an_undo(
     any_place.undo()
     assert moved.read_text() == content
     assert not (moved.parent / "new.js").exists()
+
+
+def said_at(path: Path) -> str:
+    """Return a link's target, or a file's text."""
+    return str(path.readlink()) if path.is_symlink() else path.read_text()
+
+
+WHERE_NOTHING_IS_KEPT = "It may have been moved here from where nothing is kept."
+
+
+@pytest.mark.parametrize("doing", ["at once", "in two commands", "and edited", "a link"])
+def test_what_was_moved_out_of_an_ignored_folder_over_a_file_is_replaced_only_when_asked(
+    any_place: Place, monkeypatch: pytest.MonkeyPatch, doing: str
+) -> None:
+    root = any_place.root
+    if doing == "a link":
+        (root / "c.txt").symlink_to("docs")
+    set_id = ignored_folder(any_place, monkeypatch, is_link=doing == "a link")
+    before = said_at(root / "c.txt")
+    if doing == "in two commands":
+        (root / "c.txt").unlink()
+        any_place.capture.end(set_id)
+        set_id = any_place.begin()[0]
+    (root / "build" / "a.js").replace(root / "c.txt")
+    any_place.capture.end(set_id)
+    if doing == "and edited":
+        set_id = any_place.begin()[0]
+        with (root / "c.txt").open("a") as file:
+            file.write(", and more")
+        any_place.capture.end(set_id)
+    content = (root / "c.txt").read_text()
+    assert prospects(any_place)["c.txt"] == ("conflict", WHERE_NOTHING_IS_KEPT)
+    any_place.undo()
+    assert (root / "c.txt").read_text() == content, "its only copy"
+    any_place.undo({"c.txt": "restore"})
+    assert said_at(root / "c.txt") == before
+
+
+def test_an_ignored_folder_in_the_place_of_a_known_one_loses_nothing_of_either(
+    any_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = any_place.root
+    (root / "src").mkdir()
+    for name in ("a.js", "only.js"):
+        (root / "src" / name).write_text(f"the source of {name}")
+    set_id = ignored_folder(any_place, monkeypatch)
+    shutil.rmtree(root / "src")
+    (root / "build").rename(root / "src")
+    any_place.capture.end(set_id)
+    planned = prospects(any_place)
+    assert planned["src/a.js"] == ("conflict", WHERE_NOTHING_IS_KEPT)
+    assert planned["src/inner/b.js"][0] == "lost"
+    any_place.undo()
+    assert (root / "src" / "only.js").read_text() == "the source of only.js"
+    assert (root / "src" / "a.js").read_text() == "all there is of a.js"
+    assert (root / "src" / "inner" / "b.js").read_text() == "all there is of b.js"
+
+
+def test_a_large_ignored_file_that_was_moved_over_another_comes_back_with_it(
+    any_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = any_place.root
+    (root / ".gitignore").write_text("*.log\n")
+    (root / "large.log").write_bytes(b"x" * ((1 << 20) + 1))
+    (root / "c.txt").write_text("what c.txt says")
+    made_long_ago(root, monkeypatch)
+    set_id = any_place.begin()[0]
+    before = state_of(root)
+    (root / "large.log").replace(root / "c.txt")
+    any_place.capture.end(set_id)
+    any_place.undo()
+    assert state_of(root) == before
+
+
+def test_a_file_that_a_command_wrote_anew_is_put_back_unasked(
+    any_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = any_place.root
+    (root / "d.txt").write_text("d")
+    set_id = ignored_folder(any_place, monkeypatch)
+    before = state_of(root)
+    (root / "c.txt").write_text("in place, and long after it was made")
+    shutil.copy(root / "build" / "a.js", root / "new")
+    (root / "new").replace(root / "d.txt")
+    any_place.capture.end(set_id)
+    any_place.undo()
+    assert state_of(root) == before
 
 
 def test_what_has_another_name_or_was_known_is_as_it_was_before(

@@ -279,6 +279,8 @@ class ChangesPage(QWidget):
         direction = way.TopToBottom if is_narrow else way.LeftToRight
         if direction != self._body.direction():
             self._body.setDirection(direction)
+            # Below each other the list has the promise under it, and needs as much room as a diff.
+            self._body.setStretch(0, 5 if is_narrow else 3)
             self._head.setDirection(direction)
             self._line.setVisible(not is_narrow)
             self.detail.show_counts(is_shown=not is_narrow)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from posixpath import splitext
 
 from desktop_agent.core.messages import Message
+from desktop_agent.core.prose.markdown import codes, counted, joined, plain, quote
 from desktop_agent.model_host.demo import folder, script
 from desktop_agent.model_host.demo.history import History, Result, user_texts
-from desktop_agent.model_host.demo.markdown import codes, counted, joined, plain, quote
 from desktop_agent.model_host.demo.orders import named_files
 from desktop_agent.model_host.demo.script import SCRIPT, Step, call, says
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from posixpath import basename, splitext
 from typing import Any
 
-from desktop_agent.model_host.demo.markdown import counted, fence, plain
+from desktop_agent.core.prose.markdown import counted, fence, plain
 from desktop_agent.model_host.demo.script import SCRIPT
 
 FILES: Mapping[str, Any] = SCRIPT["files"]

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 from desktop_agent.core.messages import Message, TextPart, ToolCall, ToolResult
 from desktop_agent.core.parts.facts import CutShort, Refused
 from desktop_agent.core.parts.origins import AskedAside, Spoken
+from desktop_agent.core.prose.markdown import code, codes, counted, fence
 from desktop_agent.model_host.demo.folder import FILES, MAX_LINES, listed
-from desktop_agent.model_host.demo.markdown import code, codes, counted, fence
 from desktop_agent.model_host.demo.script import call
 
 _NUMBERED = re.compile(r"^\s*(\d{1,9})\t(.*)$")

@@ -11,11 +11,11 @@ import msgspec
 
 from desktop_agent.core.messages import Message, TextPart, ThinkingPart, ToolCall
 from desktop_agent.core.parts.origins import PickedSkill
+from desktop_agent.core.prose.markdown import code, joined
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
 from desktop_agent.core.usage import Usage
 from desktop_agent.model_host.demo import child, skills, survey
 from desktop_agent.model_host.demo.history import Done, History, Result, parts_of, user_texts
-from desktop_agent.model_host.demo.markdown import code, joined
 from desktop_agent.model_host.demo.orders import named_files, order_in
 from desktop_agent.model_host.demo.script import SCRIPT, WORDS, Step, call, says, seconds
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from desktop_agent.core.messages import ToolCall
-from desktop_agent.model_host.demo import markdown as md
+from desktop_agent.core.prose import markdown as md
 from desktop_agent.paths import resource
 
 # `slow` is for a person, and set by the start of a window unless the person set it to something

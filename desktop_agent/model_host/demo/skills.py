@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from desktop_agent.core.parts.origins import PickedSkill
+from desktop_agent.core.prose.markdown import code, counted
 from desktop_agent.model_host.demo.history import Done
-from desktop_agent.model_host.demo.markdown import code, counted
 from desktop_agent.model_host.demo.script import SCRIPT, WORDS, says
 
 _HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.M)

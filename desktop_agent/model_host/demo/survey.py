@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Message, ToolCall, ToolResult
 from desktop_agent.core.parts import facts, origins
+from desktop_agent.core.prose.markdown import code, counted, fence, joined, plain, quote
 from desktop_agent.model_host.demo import folder, history, script, skills
 from desktop_agent.model_host.demo.history import Done, History, Result, facts_of, parts_of
-from desktop_agent.model_host.demo.markdown import code, counted, fence, joined, plain, quote
 from desktop_agent.model_host.demo.orders import TARGETS, Wishes, is_onward
 from desktop_agent.model_host.demo.script import SCRIPT, WORDS, Step, call, says
 

@@ -316,6 +316,14 @@ def test_in_a_narrow_window_everything_has_its_place(page, theme, scale):
     assert page.minimumSizeHint().width() <= 500
 
 
+def test_with_large_text_in_a_window_of_900_pixels_two_files_are_seen_whole(page, theme):
+    theme.configure("light", 200, True)
+    page.resize(900, 900)
+    show(page, made("cs_1", *(file(f"src/{number}.py") for number in range(9))))
+    assert page.detail.geometry().top() > page.list.geometry().bottom(), "not below each other"
+    assert page.list.viewport().height() >= 2 * page.list.sizeHintForRow(0)
+
+
 def first_sign(image, room):
     """Return how wide the first thing in red is, from left to right."""
     lines = range(room.top(), room.bottom())

@@ -60,16 +60,20 @@ def rewrites(*names):
     return reads, after
 
 
-def button(window, name):
-    """Return the lowest button of that name that can be seen in the transcript."""
+def button(window, name, beside=""):
+    """Return the lowest button of that name, beside these words, that the transcript shows."""
     page = window.pages.page(window.flow.agent)
-    found = [one for one in page.findChildren(QPushButton, name) if one.isVisible()]
+    found = [
+        one
+        for one in page.findChildren(QPushButton, name)
+        if one.isVisible() and beside in words_in(one.parentWidget())
+    ]
     return max(found, key=lambda one: one.mapToGlobal(one.rect().topLeft()).y(), default=None)
 
 
-def wait_button(qtbot, window, name):
-    qtbot.waitUntil(lambda: button(window, name) is not None, timeout=WAIT)
-    return button(window, name)
+def wait_button(qtbot, window, name, beside=""):
+    qtbot.waitUntil(lambda: button(window, name, beside) is not None, timeout=WAIT)
+    return button(window, name, beside)
 
 
 def wait_part(qtbot, window, name):
@@ -148,9 +152,9 @@ class Mouse:
         at = view.visualRect(index).center()
         self._qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
 
-    def press(self, name):
-        """Press the lowest button of that name in the conversation."""
-        self.click(wait_button(self._qtbot, self._window, name))
+    def press(self, name, beside):
+        """Press the button of that name in the conversation that stands beside these words."""
+        self.click(wait_button(self._qtbot, self._window, name, beside))
 
     def undo_subagent(self, agent_id):
         """In the menu of its row; a click on the row would open its conversation."""
@@ -209,9 +213,9 @@ class Keys:
         """Go round the parts of the window to one of them."""
         self.go_on(Qt.Key.Key_F6, lambda at: at is not None and at.objectName() == name)
 
-    def press(self, name):
+    def press(self, name, beside):
         self.be_there()
-        wanted = wait_button(self._qtbot, self._window, name)
+        wanted = wait_button(self._qtbot, self._window, name, beside)
         self.go_to("transcript")
         self.go_on(Qt.Key.Key_Tab, lambda at: at is wanted)
         self.key(Qt.Key.Key_Space)
@@ -266,13 +270,13 @@ def test_a_subagent_a_message_and_a_file_are_taken_back_and_the_persons_own_edit
     assert texts(project) == after | theirs | own
 
     # The rest of the message, at its end; what the person changed is kept unasked for.
-    hand.press("undoChanges")
+    hand.press("undoChanges", "files, +")
     assert "mine0.txt" in agree()
     wait_said(qtbot, window, "6 files restored, 1 left as you have it")
     assert texts(project) == before | own
 
     # And back again, in its place.
-    hand.press("redoChanges")
+    hand.press("redoChanges", "You took back 6 files")
     wait_shown(qtbot, window, "You put back 6 files")
     assert texts(project) == after | theirs | own
 

@@ -1,4 +1,4 @@
-"""Markdown made of names and lines from a folder, none of which can break out of its place."""
+"""Markdown made of text from outside, none of which can break out of its place."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def plain(text: str, limit: int = 120) -> str:
 def code(text: str, limit: int = 120) -> str:
     """Return inline code that holds whatever backticks the text has."""
     line = plain(text, limit)
-    ticks = _ticks(line, 1)
+    around = backticks(line, 1)
     pad = " " if "`" in line[:1] + line[-1:] else ""
-    return f"{ticks}{pad}{line}{pad}{ticks}" if line else "(nothing)"
+    return f"{around}{pad}{line}{pad}{around}" if line else "(nothing)"
 
 
 def codes(names: Iterable[str], limit: int = 80) -> str:
@@ -36,8 +36,8 @@ def fence(lines: Sequence[str], language: str = "text", *, limit: int = 40) -> s
     shown = [_cut(_visible(line[:800], {"Cc", "Cf"})) for line in lines[:limit]]
     if len(lines) > limit:
         shown.append(f"… and {len(lines) - limit:,} more")
-    ticks = _ticks("\n".join(shown), 3)
-    return "\n".join((f"{ticks}{language}", *shown, ticks))
+    around = backticks("\n".join(shown), 3)
+    return "\n".join((f"{around}{language}", *shown, around))
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -50,12 +50,13 @@ def joined(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def backticks(text: str, least: int) -> str:
+    """Return at least so many backticks, more than stand anywhere in a row in the text."""
+    return "`" * max(least, *(len(run) + 1 for run in re.findall(r"`+", text)), 0)
+
+
 def _visible(line: str, hidden: set[str]) -> str:
     return "".join(c for c in line if c == "\t" or unicodedata.category(c) not in hidden)
-
-
-def _ticks(text: str, least: int) -> str:
-    return "`" * max(least, *(len(run) + 1 for run in re.findall(r"`+", text)), 0)
 
 
 def _cut(line: str, limit: int = 200) -> str:
