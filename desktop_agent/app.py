@@ -255,9 +255,10 @@ def _self_check(_: list[str]) -> int:
 
 async def _compose(emit: Callable[[Event], None]) -> Backend:
     # Runs on the engine thread, behind the first paint.
-    from desktop_agent.compose import compose
+    from desktop_agent.compose import ForThisRun, compose
 
-    return await compose(emit, data_dir=paths.data_dir(), config_dir=paths.config_dir())
+    more = ForThisRun(is_back_later=True)
+    return await compose(emit, data_dir=paths.data_dir(), config_dir=paths.config_dir(), more=more)
 
 
 def _say(text: str) -> None:

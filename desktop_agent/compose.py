@@ -84,7 +84,8 @@ class ForThisRun:
     """What holds beside what is stored: rules, and files of MCP servers.
 
     Without `keeps_changes` nothing is kept for an undo: the folders are copies. `model` takes the
-    place of a model host; `host` is one that was started already.
+    place of a model host; `host` is one that was started already. What runs at places goes on when
+    the app ends if `is_back_later`: this app's next start finds it.
     """
 
     rules: Sequence[Rule] = ()
@@ -92,6 +93,7 @@ class ForThisRun:
     keeps_changes: bool = True
     model: HostedModel | None = None
     host: HostProcess | None = None
+    is_back_later: bool = False
 
 
 class LazyLibrary:
@@ -247,7 +249,9 @@ def _environment(
         rules=more.rules,
         history=ProcessHistory(_beside(store_path, UNDO_FOLDER)) if more.keeps_changes else None,
         new_mcp=partial(_servers, data_dir, config_dir, secrets, more.mcp_files),
-        places=PlacesOfAgents(model, describe, model.forget, store_path),
+        places=PlacesOfAgents(
+            model, describe, model.forget, store_path, goes_on=more.is_back_later
+        ),
     )
 
 

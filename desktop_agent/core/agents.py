@@ -129,7 +129,8 @@ class AgentInfo(Value, frozen=True):
     `user`, `app`, the id of an agent, or `ended` when the agent above it ended. `unmeasured` are
     limits of its own that can't be held. `api_base` is where its `model` is asked, if not at the
     provider's usual address. `place` names where it works, if not here, and `away_since` is since
-    when nothing is heard from there; 0 while that is not so.
+    when nothing is heard from there; 0 while that is not so. Until the place has begun it, it
+    `is_under_way`.
     """
 
     id: AgentId
@@ -161,6 +162,7 @@ class AgentInfo(Value, frozen=True):
     api_base: str = ""
     place: str = ""
     away_since: float = 0.0
+    is_under_way: bool = False
 
     @property
     def is_ended(self) -> bool:

@@ -41,7 +41,8 @@ class ApprovalRequest(Value, frozen=True):
     `title` is a plain question, `display` the exact effect, `stakes` short chips such as
     `writes 1 file`, `reason` why it is asked, `rules` what *Allow* may remember, `refusals`
     what *Refuse* may, `lost` what it deletes that no undo brings back. `together` are rules that
-    *Allow* may remember all at once, the request's own among them.
+    *Allow* may remember all at once, the request's own among them. `there` is its id at the place
+    where its agent works.
     """
 
     id: RequestId
@@ -56,6 +57,7 @@ class ApprovalRequest(Value, frozen=True):
     created_at: float = 0.0
     lost: tuple[str, ...] = ()
     together: tuple[Rule, ...] = ()
+    there: str = ""
 
     @property
     def kind(self) -> str:

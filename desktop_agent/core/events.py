@@ -1,12 +1,11 @@
 """What the window and the store hear. Frozen values; no future, callback or key inside.
 
 A turn is TurnStarted, steps, then exactly one TurnEnded; one that could not begin, as the disk
-refused it, is TurnEnded alone. Within a step:
-StepStarted, NoteTaken*, MessageAdded(user)?, (SideCallEnded?, ContextCompacted)*, RetryScheduled*,
-NoteDelivered*, MessageStarted, PartDelta*, MessageAdded(assistant), StepEnded, then for each call
-(ApprovalRequested, ApprovalResolved)?, ToolStarted?, ToolOutput*, ToolEnded, and last
-MessageAdded(tool). Calls that only read run concurrently, so their events mix; a call that was
-refused never started.
+refused it, is TurnEnded alone. A step: StepStarted, NoteTaken*, MessageAdded(user)?,
+(SideCallEnded?, ContextCompacted)*, RetryScheduled*, NoteDelivered*, MessageStarted, PartDelta*,
+MessageAdded(assistant), StepEnded, then for each call (ApprovalRequested, ApprovalResolved)?,
+ToolStarted?, ToolOutput*, ToolEnded, and last MessageAdded(tool). Calls that only read run
+concurrently, so their events mix; a call that was refused never started.
 
 Agent events belong to one agent and are recorded. Most `…Changed` are snapshots that replace the
 one before (AgentsChanged by row; ListChanged, BudgetChanged are recorded); others are told once.
@@ -27,14 +26,14 @@ from desktop_agent.core.ids import (
     CompactionId,
     MessageId,
     NoteId,
-    QuestionId,
     RequestId,
     SessionId,
 )
 from desktop_agent.core.mcp import McpState
 from desktop_agent.core.messages import Message, PutAside, ToolCall, ToolResult, Value
+from desktop_agent.core.network.places import PlaceFollowed
 from desktop_agent.core.notes import Note, NoteArrived, ReturnReason
-from desktop_agent.core.questions import Question
+from desktop_agent.core.questions import QuestionAnswered, QuestionAsked
 from desktop_agent.core.sandbox import SandboxState
 from desktop_agent.core.sessions import BranchPoint, SessionInfo
 from desktop_agent.core.skills import FolderTrust, Skill
@@ -166,27 +165,12 @@ class ApprovalRequested(Value, frozen=True):
 
 
 class ApprovalResolved(Value, frozen=True):
-    """The request is resolved; every card of that id collapses."""
+    """The request is resolved; every card of that id collapses. `there`: as in the request."""
 
     agent_id: AgentId
     request_id: RequestId
     decision: Decision
-
-
-class QuestionAsked(Value, frozen=True):
-    """The agent waits for the user's words."""
-
-    agent_id: AgentId
-    question: Question
-
-
-class QuestionAnswered(Value, frozen=True):
-    """The question is resolved; `by` is `user` or `withdrawn`."""
-
-    agent_id: AgentId
-    question_id: QuestionId
-    text: str
-    by: str = "user"
+    there: str = ""
 
 
 class NoteQueued(Value, frozen=True):
@@ -442,6 +426,7 @@ AgentEvent = (
     | QuestionAnswered
     | NoteQueued
     | NoteArrived
+    | PlaceFollowed
     | NoteTaken
     | NoteDelivered
     | NoteReturned

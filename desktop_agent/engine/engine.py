@@ -139,10 +139,10 @@ class Engine(
     def start(self) -> None:
         """Take the calling thread as the engine thread and send out the list of sessions.
 
-        What ran when the app last ended is closed as interrupted; nothing goes on by itself.
+        What ran when the app last ended is closed as interrupted, unless its place goes on with it.
         """
         self._thread = threading.get_ident()
-        self._sessions.restore()
+        self._sessions.restore(reattaches=self._places is not None and self._places.goes_on)
         self._recover_files()
 
     def get_ready(self) -> None:

@@ -17,7 +17,17 @@ from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.places.git_copy import GitError, GitStore
 from desktop_agent.compose import SESSIONS_FILE, Backend, ForThisRun, compose
 from desktop_agent.core.changes import FarFile
-from desktop_agent.core.events import AgentEvent, Event, SessionOpened, TurnEnded
+from desktop_agent.core.events import (
+    AgentEvent,
+    ApprovalRequested,
+    ApprovalResolved,
+    Event,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionOpened,
+    TurnEnded,
+    TurnStarted,
+)
 from desktop_agent.core.ids import AgentId, NoteId, SessionId, new_session_id
 from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.workspace import Workspace
@@ -30,7 +40,7 @@ _GROWING = frozenset({"PartDelta", "ToolOutput", "MessageStarted"})
 
 @dataclass
 class _Run:
-    """One agent: its session, its copy, what is to be told of it next."""
+    """One agent: its session, its copy, what is to be told of it next, what it waits for."""
 
     order: pipe.StartAgent
     copy: Path
@@ -38,6 +48,8 @@ class _Run:
     agent_id: AgentId | None = None
     told: set[NoteId] = field(default_factory=set[NoteId])
     stops: int = 0
+    turns: int = 0
+    asks: dict[str, AgentEvent] = field(default_factory=dict[str, AgentEvent])
     waiting: list[AgentEvent] = field(default_factory=list[AgentEvent])
 
 
@@ -78,8 +90,16 @@ class AgentRuns:
                     await self._begin(order)
                 return
             run = self._runs.get(order.key)
-            if run is not None and run.agent_id is not None:
+            if isinstance(order, pipe.ResumeAgent):
+                self._tell_anew(order.key, run)
+            elif run is not None and run.agent_id is not None:
                 self._order(order, run, run.agent_id, (await self._started()).engine)
+
+    def _tell_anew(self, key: str, run: _Run | None) -> None:
+        if run is None:
+            self._tell(pipe.TurnOver(0, key, problem="nothing is left there of its work"))
+        else:
+            self._tell(pipe.AgentWorked(0, key, tuple(run.asks.values())))
 
     def _order(self, order: pipe.AgentOrder, run: _Run, agent_id: AgentId, engine: Engine) -> None:
         match order:
@@ -99,7 +119,7 @@ class AgentRuns:
                 engine.set_mode(run.session_id, mode)
             case pipe.DropAgent():
                 self._drop(order.key)
-            case pipe.StartAgent():
+            case pipe.StartAgent() | pipe.ResumeAgent():
                 pass
 
     async def close(self) -> None:
@@ -173,6 +193,7 @@ class AgentRuns:
         run = self._by_agent.get(getattr(event, "agent_id", None) or AgentId(""))
         if run is None or not isinstance(event, AgentEvent) or type(event).__name__ in _GROWING:
             return
+        _note_asks(run, event)
         run.waiting.append(event)
         if len(run.waiting) == 1:
             # Events of one transaction are told one right after the other.
@@ -181,17 +202,21 @@ class AgentRuns:
     def _hand_on(self, run: _Run) -> None:
         events, run.waiting = tuple(run.waiting), []
         self._tell(pipe.AgentWorked(0, run.order.key, events))
-        if any(isinstance(event, TurnEnded) for event in events):
-            self._in_background(self._end_turn(run))
+        for event in events:
+            run.turns += isinstance(event, TurnStarted)
+            if isinstance(event, TurnEnded):
+                self._in_background(self._end_turn(run, event, run.turns))
 
-    async def _end_turn(self, run: _Run) -> None:
+    async def _end_turn(self, run: _Run, ended: TurnEnded, turn: int) -> None:
         try:
             patch, files = await asyncio.to_thread(self._changed, run)
         except (GitError, OSError) as error:
-            over = pipe.TurnOver(0, run.order.key, problem=f"what it changed is lost: {error}")
+            problem = f"what it changed is lost: {error}"
+            over = pipe.TurnOver(0, run.order.key, problem=problem, ended=ended)
         else:
-            over = pipe.TurnOver(0, run.order.key, patch, files=files)
-        self._tell(over)
+            over = pipe.TurnOver(0, run.order.key, patch, files=files, ended=ended)
+        if run.turns == turn:  # else a note that came meanwhile has begun another
+            self._tell(over)
 
     def _changed(self, run: _Run) -> tuple[str, tuple[FarFile, ...]]:
         commit = run.order.commit
@@ -202,3 +227,15 @@ class AgentRuns:
         task = asyncio.create_task(work)
         self._turns.add(task)
         task.add_done_callback(self._turns.discard)
+
+
+def _note_asks(run: _Run, event: AgentEvent) -> None:
+    match event:
+        case ApprovalRequested(request=request):
+            run.asks[request.id] = event
+        case QuestionAsked(question=question):
+            run.asks[question.id] = event
+        case ApprovalResolved(request_id=done) | QuestionAnswered(question_id=done):
+            run.asks.pop(done, None)
+        case _:
+            pass

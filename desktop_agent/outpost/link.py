@@ -24,6 +24,9 @@ from desktop_agent.headless.run import lend_key
 from desktop_agent.outpost.jobs import Job
 from desktop_agent.outpost.runner import Ended
 
+# Some 15 minutes.
+_MOST_TRIES = 60
+
 
 @dataclass
 class _Wanted:
@@ -54,7 +57,7 @@ class FarPlace:
             lend_key(job.options(Path(job.workspace)), self._secrets)
         services = HomeServices(model, self._admit, self._describe, model.forget, used)
         self._services = services
-        self._link = OutpostLink(place, name, self)
+        self._link = OutpostLink(place, name, self, most_tries=_MOST_TRIES)
         self._wanted: dict[str, _Wanted] = {}
         self._attached: asyncio.Task[None] | None = None
         self._ordering = asyncio.Lock()

@@ -49,13 +49,22 @@ class FarRig(TreeRig):
     """A session in a garden whose person has one place, `box`."""
 
     def __init__(
-        self, tmp_path: Path, main: list[Any], child: list[Any], *, command: str = "", **kwargs: Any
+        self,
+        tmp_path: Path,
+        main: list[Any],
+        child: list[Any],
+        *,
+        command: str = "",
+        is_back: bool = False,
+        home: Path | None = None,
+        **kwargs: Any,
     ) -> None:
         self.played = model = TreeModel(main, {WORKS: child})
         self.there = tmp_path / "there"
         box = Place("box", "command", command or far(self.there))
         kwargs = {"mode": "free", "settings": Settings(places=(box,)), **kwargs}
-        self.places = PlacesOfAgents(model, _unpriced, lambda _: None, tmp_path / "home")
+        home = home or tmp_path / "home"
+        self.places = PlacesOfAgents(model, _unpriced, lambda _: None, home, goes_on=is_back)
         tmp_path.mkdir(exist_ok=True)
         folder = garden(tmp_path / "garden")
         super().__init__(

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
+
 from desktop_agent.adapters.places.git_copy import GitError, GitStore, repository_of, unsent
 from desktop_agent.adapters.places.home_model import HomeModel, HomeServices
 from desktop_agent.adapters.places.link import OutpostLink
@@ -25,7 +27,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, QuestionId, RequestId
 from desktop_agent.core.models import ModelInfo
-from desktop_agent.core.network.places import Place
+from desktop_agent.core.network.places import Place, PlaceFollowed
 from desktop_agent.core.notes import Note
 from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.requests import ModelRequest
@@ -33,6 +35,9 @@ from desktop_agent.engine.base.places import FarStart, FarTurnOver, PlaceLost
 from desktop_agent.engine.base.ports import Model
 
 _MOST_AT_ONCE = 200
+_NAMED = 5
+# As long as an outpost waits for somebody to come: a day.
+_MOST_TRIES = 86_400 // 15
 Admit = Callable[[ModelRequest], Awaitable[ModelRequest]]
 
 
@@ -42,25 +47,34 @@ class FarAgent:
     def __init__(
         self, outpost: _Outpost, start: FarStart, admit: Admit, changed: Callable[[], None]
     ) -> None:
-        # Not the agent's id: one that is begun anew after a crash here is another there.
-        self.key = f"{start.agent_id}-{secrets.token_hex(4)}"
+        # Not the agent's id: another computer's may have the same.
+        key = f"{start.agent_id}-{secrets.token_hex(4)}"
+        self._followed = start.followed or PlaceFollowed(start.agent_id, key)
+        self.key, self.there = self._followed.key, self._followed.there
         self.start, self.admit, self.changed = start, admit, changed
-        self.there = AgentId("")
-        self.not_sent: tuple[str, ...] = ()
+        self._is_resumed = bool(self.there)
         self._outpost = outpost
         self._orders: list[pipe.AgentOrder] = []
-        self._came: deque[pipe.AgentWorked | pipe.TurnOver] = deque()
+        self._came: deque[pipe.AgentNews] = deque()
         self._news = asyncio.Event()
         self._lost: PlaceLost | None = None
-        self._stops = self._given = 0
+        self._stops, self._given = self._followed.stops, 0
         self._mode: Mode = start.mode
         self._snapshot: tuple[str, bytes] | None = None
-        self._beginning = asyncio.create_task(self._begin())
+        self._not_sent = self._followed.not_sent
+        self._beginning = None if self.there else asyncio.create_task(self._begin())
 
     @property
     def away_since(self) -> float:
         """When the stream was cut; 0 while it is there."""
         return self._outpost.away_since
+
+    @property
+    def followed(self) -> PlaceFollowed:
+        """How far it is followed, with what `next` returned last."""
+        return msgspec.structs.replace(
+            self._followed, stops=self._stops, not_sent=self._not_sent[:_NAMED]
+        )
 
     def tell(self, note: Note) -> None:
         """Queue a note there."""
@@ -95,15 +109,21 @@ class FarAgent:
         first = self._came[0]
         if isinstance(first, pipe.TurnOver):
             self._given = 1
-            return FarTurnOver(first.patch, first.problem, first.files)
+            return FarTurnOver(first.ended, first.patch, first.problem, first.files)
         # All that waits, as after a cut, goes to the disk at once.
         events: list[AgentEvent] = []
         self._given = 0
         for news in self._came:
             if isinstance(news, pipe.TurnOver) or len(events) > _MOST_AT_ONCE:
                 break
-            events += news.events
             self._given += 1
+            self._followed = msgspec.structs.replace(
+                self._followed,
+                there=self.there,
+                epoch=self._outpost.link.epoch,
+                number=news.number,
+            )
+            events += news.events if isinstance(news, pipe.AgentWorked) else ()
         return tuple(events)
 
     def kept(self) -> None:
@@ -114,18 +134,28 @@ class FarAgent:
 
     def drop(self) -> None:
         """Nothing more is wanted of it."""
-        self._beginning.cancel()
+        if self._beginning is not None:
+            self._beginning.cancel()
         self._outpost.drop(self)
+        for news in self._came:
+            self._outpost.link.keep(news.number)
+        self._came.clear()
 
     # -- for the outpost -------------------------------------------------------------------
 
     def send_again(self) -> None:
         """Send what is not known to be done: the stream is there anew."""
-        if self._snapshot is None:
+        link, before = self._outpost.link, self.start.followed
+        if before is not None and before.epoch not in ("", link.epoch):
+            self.lose(PlaceLost(_gone(self.start.place)))
             return
-        commit, bundle = self._snapshot
-        link = self._outpost.link
-        if not self.there:
+        if self._is_resumed:
+            self._is_resumed = False
+            link.send(pipe.ResumeAgent(self.key))
+        elif not self.there:
+            if self._snapshot is None:
+                return
+            commit, bundle = self._snapshot
             if not link.has(commit):
                 link.send_snapshot(commit, bundle)
             start = self.start
@@ -137,11 +167,13 @@ class FarAgent:
 
     def take(self, news: pipe.AgentNews) -> None:
         """Take what is told of it."""
+        before = self.start.followed
+        if before is not None and news.number <= before.number:
+            self._outpost.link.keep(news.number)  # it is on disk since before the app ended
+            return
         if isinstance(news, pipe.AgentBegun):
             self.there = news.agent_id
-            self._outpost.link.keep(news.number)
-            return
-        if isinstance(news, pipe.AgentWorked):
+        elif isinstance(news, pipe.AgentWorked):
             for event in news.events:
                 self._confirm(event)
         self._came.append(news)
@@ -154,7 +186,7 @@ class FarAgent:
 
     def _order(self, order: pipe.AgentOrder) -> None:
         self._orders.append(order)
-        if self._snapshot is not None:
+        if self._snapshot is not None or self.there:
             self._outpost.link.send(order)
 
     def _confirm(self, event: AgentEvent) -> None:
@@ -174,7 +206,7 @@ class FarAgent:
         """Copy the folder, then order what was wanted until then."""
         folder = Path(self.start.folder)
         try:
-            commit, bundle, self.not_sent = await asyncio.to_thread(_snapshot, folder)
+            commit, bundle, self._not_sent = await asyncio.to_thread(_snapshot, folder)
         except (GitError, OSError) as error:
             self.lose(PlaceLost(f"{folder} can't be copied: {error}"))
             return
@@ -192,7 +224,7 @@ class _Outpost:
         self._services = services
         self._agents: dict[str, FarAgent] = {}
         self._leaving: asyncio.Task[None] | None = None
-        self.link = OutpostLink(place, name, self)
+        self.link = OutpostLink(place, name, self, most_tries=_MOST_TRIES)
         self._attached = asyncio.create_task(self._stay())
 
     @property
@@ -202,6 +234,11 @@ class _Outpost:
 
     def add(self, agent: FarAgent) -> None:
         self._agents[agent.key] = agent
+        before = agent.start.followed
+        if before is not None and not self.link.epoch:
+            # It was reached once: one that can't be now is waited for.
+            self.link.epoch = before.epoch
+            self.away_since = before.at
 
     def drop(self, agent: FarAgent) -> None:
         """Have one ended there; without any the stream is not needed."""
@@ -214,8 +251,12 @@ class _Outpost:
         """Return the agent that has this id there."""
         return next((one for one in self._agents.values() if one.there == there), None)
 
-    async def close(self) -> None:
-        """Have the outpost end, and let go."""
+    async def close(self, *, goes_on: bool) -> None:
+        """Let go of it; unless something there is to go on, have it end."""
+        if self._agents and goes_on:
+            self._attached.cancel()
+            await asyncio.wait([self._attached])
+            return
         if self._leaving is None:
             self._leaving = asyncio.create_task(self.link.leave(self._attached))
         await self._leaving
@@ -226,12 +267,12 @@ class _Outpost:
         return HomeModel(self._services, self.link.send)
 
     def restarted(self) -> None:
-        self._lose(PlaceLost(f"{self.place.name} was started anew: what ran there is gone"))
+        self._lose(PlaceLost(_gone(self.place)))
 
     async def attached(self) -> None:
         self.away_since = 0.0
         self.link.send(pipe.KeepAgents(tuple(self._agents)))
-        for agent in self._agents.values():
+        for agent in list(self._agents.values()):
             agent.send_again()
             agent.changed()
 
@@ -259,7 +300,10 @@ class _Outpost:
 
 
 class PlacesOfAgents:
-    """Where agents work besides here. `data_dir` tells this app's outposts from another's."""
+    """Where agents work besides here. `data_dir` tells this app's outposts from another's.
+
+    What they do there ends with the app, unless it `goes_on`.
+    """
 
     def __init__(
         self,
@@ -267,7 +311,10 @@ class PlacesOfAgents:
         describe: Callable[[str], Awaitable[ModelInfo | None]],
         forget: Callable[[AgentId], None],
         data_dir: Path,
+        *,
+        goes_on: bool = False,
     ) -> None:
+        self.goes_on = goes_on
         said = f"{platform.node()}\n{data_dir.resolve()}".encode("utf-8", "surrogateescape")
         self._name = f"agents-{hashlib.sha256(said).hexdigest()[:16]}"
         self._services = HomeServices(model, self._admit, describe, forget)
@@ -285,12 +332,17 @@ class PlacesOfAgents:
 
     async def close(self) -> None:
         """Let go of all places."""
-        await asyncio.gather(*(one.close() for one in self._outposts.values()))
+        outposts = self._outposts.values()
+        await asyncio.gather(*(one.close(goes_on=self.goes_on) for one in outposts))
 
     async def _admit(self, request: ModelRequest) -> ModelRequest | None:
         found = (outpost.of(request.agent_id) for outpost in self._outposts.values())
         agent = next((one for one in found if one is not None), None)
         return await agent.admit(request) if agent is not None else None
+
+
+def _gone(place: Place) -> str:
+    return f"{place.name} was started anew: what ran there is gone"
 
 
 def _id_of(order: pipe.AgentOrder) -> str:

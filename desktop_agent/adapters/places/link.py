@@ -23,7 +23,7 @@ from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.pipes.frames import frame
 from desktop_agent.engine.base.places import PlaceLost
 
-_LONGEST_PAUSE_S, _MOST_TRIES = 15.0, 60
+_LONGEST_PAUSE_S = 15.0
 _WORDS_S = 1.0
 # An outpost that has more to end than this ends without us.
 _LEAVE_S = 5.0
@@ -56,11 +56,13 @@ class Follower(Protocol):
 class OutpostLink:
     """Sends orders, as long as the stream is there, and gives each event once, in order."""
 
-    def __init__(self, place: Place, name: str, follower: Follower) -> None:
+    def __init__(self, place: Place, name: str, follower: Follower, *, most_tries: int) -> None:
+        """`most_tries` is how often in a row it may fail to attach again."""
+        self._most_tries = most_tries
         self.name = place.name
         self._command = (*command_of(place), "outpost", "--name", name)
         self._follower = follower
-        self._epoch = ""
+        self.epoch = ""
         self._number = 0
         self._unkept: set[int] = set()
         self._snapshots: set[str] = set()
@@ -109,7 +111,7 @@ class OutpostLink:
         """Attach, and again after each cut; raises PlaceLost when that is in vain."""
         tries = 0
         while True:
-            before, said = self._epoch, ""
+            before, said = self.epoch, ""
             try:
                 await self._follow()
             except (BrokenStream, msgspec.DecodeError, ConnectionError) as error:
@@ -118,14 +120,14 @@ class OutpostLink:
                 raise PlaceLost(f"{self._command[0]} can't be started: {error}") from None
             if self.is_leaving:
                 return
-            if not self._epoch and said == ENDED and not tries:
+            if not self.epoch and said == ENDED and not tries:
                 tries += 1  # one that was about to end; the next is started anew
                 continue
-            if not self._epoch:
+            if not self.epoch:
                 raise PlaceLost(f"{self.name} can't be reached: {said}")
-            tries = 0 if self._has_heard or before != self._epoch else tries + 1
-            if tries > _MOST_TRIES:
-                raise PlaceLost(f"{self.name} has gone: {said}. Its work goes on, run this again")
+            tries = 0 if self._has_heard or before != self.epoch else tries + 1
+            if tries > self._most_tries:
+                raise PlaceLost(f"{self.name} has gone: {said}")
             await asyncio.sleep(min(_LONGEST_PAUSE_S, 0.1 * 2**tries))
 
     async def _follow(self) -> None:
@@ -143,7 +145,7 @@ class OutpostLink:
         try:
             await self._greet(process.stdout)
             self._writer = process.stdin
-            self.send(pipe.Attach(self._epoch, self._number))
+            self.send(pipe.Attach(self.epoch, self._number))
             await self._follower.attached()
             while True:
                 value = pipe.from_outpost.decode(await read_frame(process.stdout))
@@ -173,8 +175,8 @@ class OutpostLink:
                 "install the same there"
             )
         hello = msgspec.msgpack.decode(body, type=pipe.Hello)
-        if hello.epoch != self._epoch:
-            is_first, self._epoch, self._number = not self._epoch, hello.epoch, 0
+        if hello.epoch != self.epoch:
+            is_first, self.epoch, self._number = not self.epoch, hello.epoch, 0
             self._unkept.clear()
             if not is_first:
                 self._follower.restarted()

@@ -11,6 +11,7 @@ from desktop_agent.core.events import (
     AgentEnded,
     AgentEvent,
     AgentSpawned,
+    ApprovalResolved,
     BranchStarted,
     BudgetChanged,
     CompactionUndone,
@@ -21,6 +22,7 @@ from desktop_agent.core.events import (
     NoteQueued,
     NoteReturned,
     NoteTaken,
+    QuestionAnswered,
     SideCallEnded,
     StepEnded,
     StepStarted,
@@ -30,8 +32,10 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.ids import AgentId, CompactionId, NoteId
 from desktop_agent.core.messages import Message, compacted
+from desktop_agent.core.network.places import PlaceFollowed
 from desktop_agent.core.notes import Note, is_written
 from desktop_agent.core.usage import Usage, is_uncounted, is_unpriced
+from desktop_agent.engine.base.places import FarRecord
 from desktop_agent.engine.base.ports import AgentRecord
 
 # What the tree of subagents is made of, without anybody's history.
@@ -48,6 +52,7 @@ REDUCED_KINDS = tuple(
     for kind in (
         AgentEnded,
         AgentSpawned,
+        ApprovalResolved,
         BranchStarted,
         BudgetChanged,
         CompactionUndone,
@@ -58,6 +63,8 @@ REDUCED_KINDS = tuple(
         NoteQueued,
         NoteReturned,
         NoteTaken,
+        PlaceFollowed,
+        QuestionAnswered,
         SideCallEnded,
         StepEnded,
         StepStarted,
@@ -107,6 +114,7 @@ class _Agent:
     uncounted: int = 0
     left_out: list[Message] = field(default_factory=list[Message])
     before: tuple[CompactionId, tuple[Message, ...]] | None = None
+    far: FarRecord = field(default_factory=FarRecord)
 
     def apply(self, event: AgentEvent) -> None:
         """Apply one event."""
@@ -143,6 +151,7 @@ class _Agent:
             left_out=tuple(self.left_out),
             before_compaction=self.before,
             is_elsewhere=is_elsewhere,
+            far=self.far,
         )
 
     def count(self, event: AgentEvent) -> None:
@@ -224,7 +233,7 @@ class _Agent:
                 self.inbox.pop(event.note_id, None)
                 self.unconfirmed.pop(event.note_id, None)
             case _:
-                pass
+                self.far.apply(event)
 
 
 def reduce(

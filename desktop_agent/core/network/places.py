@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import Literal
 
+from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Value
 
 PlaceKind = Literal["ssh", "container", "pod", "command"]
@@ -46,6 +47,27 @@ class PlaceCheck(Value, frozen=True):
     cpus: int = 0
     git: str = ""
     no_sandbox: str = ""
+
+
+class PlaceFollowed(Value, frozen=True):
+    """How far an agent's work at its place is known here: the newest one counts.
+
+    `key` is what it is called there, `there` its id there once it has begun. What the outpost told
+    in an `epoch` up to a `number` is on disk here. So many `stops` were ordered; `stopped_by` says
+    by whom, while the place has not said that it is stopped. `not_sent` are the first of the files
+    that stayed here. `at` is when something was heard of it.
+    """
+
+    agent_id: AgentId
+    key: str
+    there: AgentId = AgentId("")
+    epoch: str = ""
+    number: int = 0
+    stops: int = 0
+    stopped_by: str = ""
+    is_paused: bool = False
+    not_sent: tuple[str, ...] = ()
+    at: float = 0.0
 
 
 def can_install(place: Place, check: PlaceCheck) -> bool:

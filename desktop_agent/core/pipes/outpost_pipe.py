@@ -15,14 +15,14 @@ import msgspec
 from desktop_agent.core.agents import EndReason
 from desktop_agent.core.approvals import Decision, Mode
 from desktop_agent.core.changes import FarFile
-from desktop_agent.core.events import AgentEvent
+from desktop_agent.core.events import AgentEvent, TurnEnded
 from desktop_agent.core.ids import AgentId, QuestionId, RequestId
 from desktop_agent.core.messages import Value
 from desktop_agent.core.notes import Note
 from desktop_agent.core.pipes.host_pipe import FromHost, ToHost
 from desktop_agent.core.usage import Usage
 
-PROTOCOL = 2
+PROTOCOL = 3
 # A shell may greet before us: what stands before the mark is not read.
 MARK = b"\0desktop-agent outpost\n"
 MOST_BYTES = 1 << 28
@@ -92,6 +92,12 @@ class StartAgent(Value, frozen=True):
     model: str
     api_base: str
     mode: Mode
+
+
+class ResumeAgent(Value, frozen=True):
+    """An order: whoever followed an agent before is gone: tell anew what it waits for."""
+
+    key: str
 
 
 class TellAgent(Value, frozen=True):
@@ -177,9 +183,9 @@ class AgentWorked(Value, frozen=True):
 
 
 class TurnOver(Value, frozen=True):
-    """An event: an agent's turn is over, and what it has changed in its copy so far, in both forms.
+    """An event: an agent's last turn is over, and what it has changed in its copy, in both forms.
 
-    `problem` says why it could not begin, or what it changed can't be told.
+    `ended` is how. `problem` says why it could not begin, or what it changed can't be told.
     """
 
     number: int
@@ -187,10 +193,18 @@ class TurnOver(Value, frozen=True):
     patch: str = ""
     problem: str = ""
     files: tuple[FarFile, ...] = ()
+    ended: TurnEnded | None = None
 
 
 AgentOrder = (
-    StartAgent | TellAgent | DecideForAgent | AnswerAgent | StopAgent | SetAgentMode | DropAgent
+    StartAgent
+    | ResumeAgent
+    | TellAgent
+    | DecideForAgent
+    | AnswerAgent
+    | StopAgent
+    | SetAgentMode
+    | DropAgent
 )
 AgentNews = AgentBegun | AgentWorked | TurnOver
 Numbered = JobEnded | AgentNews

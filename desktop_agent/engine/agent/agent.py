@@ -105,8 +105,8 @@ class Agent:
         self.skills = SkillUse(self, setup.skills)
         self._activity, self._turn_usage = Activity(), Usage()
         self._outcome: tuple[StopReason, Fault | None] = ("finished", None)
-        # Said at its end of changes that are not in the folder; since when nothing is heard of it.
-        self.left_behind, self.away_since = "", 0.0
+        # Said at its end of changes that are not in the folder; as in AgentInfo.
+        self.left_behind, self.away_since, self.is_under_way = "", 0.0, False
         self.batch: ToolBatch | None = None
         self._report: StopReport | None = None
         self.take_path(record, tasks)
@@ -229,10 +229,8 @@ class Agent:
         if self.is_running:
             self.life.wake()
             return
-        if self._setup.is_closing():
-            return  # what woke it is on disk, and waits for the next start
-        if not self.life.begin_turn():
-            return
+        if self._setup.is_closing() or not self.life.begin_turn():
+            return  # as the app closes, what woke it is on disk, and waits for the next start
         refused: StoreError | None = None
         # On disk before the turn is: whatever is killed from here on is found at the next start.
         try:
@@ -265,8 +263,7 @@ class Agent:
         """Let go of what only a live agent needs; the store has the rest of it."""
         self.context.forget()
         self.skills = SkillUse(self, self._setup.skills)
-        if self.end is not None:
-            self.end = with_short_text(self.end)
+        self.end = self.end and with_short_text(self.end)
         if self.spec is not None:
             self.spec = msgspec.structs.replace(self.spec, prompt="")  # it was its first note
         self._forget_files()
@@ -311,7 +308,7 @@ class Agent:
         try:
             if refused is not None:
                 raise refused
-            self.session.emit(TurnStarted(self.id, at=began))
+            self._tell_begun(began)
             self._setup.changed(self)
             await self._work()
         except (asyncio.CancelledError, Exception) as error:  # noqa: BLE001 - the outermost
@@ -322,6 +319,9 @@ class Agent:
             # A stop is over when all that it stops is.
             self._report = await self.commands.told(self._report)
         self._end_turn(reason, fault)
+
+    def _tell_begun(self, at: float) -> None:
+        self.session.emit(TurnStarted(self.id, at=at))
 
     def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
         report, self._report = (self._report if reason == "cancelled" else None), None

@@ -76,7 +76,8 @@ class Questions:
             return await answer
         finally:
             if self._waiting.pop(question.id, None) is not None:  # nobody answered
-                session.conclude(QuestionAnswered(agent_id, question.id, "", "withdrawn"))
+                no = QuestionAnswered(agent_id, question.id, "", "withdrawn", question.there)
+                session.conclude(no)
 
     def answer(
         self,
@@ -94,6 +95,7 @@ class Questions:
         if waiting is None or waiting.answer.done():
             return
         agent_id = waiting.question.agent_id
-        waiting.session.emit(QuestionAnswered(agent_id, question_id, text, by))
+        there = waiting.question.there
+        waiting.session.emit(QuestionAnswered(agent_id, question_id, text, by, there))
         del self._waiting[question_id]
         waiting.answer.set_result((text, form or FormAnswer("decline")))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from desktop_agent.core.approvals import AllowAlways, AllowOnce, ApprovalRequest, Decision, Deny
+from desktop_agent.core.agents import AgentStatus, StopReason
+from desktop_agent.core.approvals import AllowAlways, AllowOnce, ApprovalRequest, Deny
 from desktop_agent.core.changes import FarFile, UndoError
 from desktop_agent.core.events import (
     AgentEvent,
@@ -34,7 +35,8 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import new_question_id, new_request_id
-from desktop_agent.core.messages import compacted
+from desktop_agent.core.messages import compacted, open_calls
+from desktop_agent.core.network.places import PlaceFollowed
 from desktop_agent.core.notes import NoteArrived, origin_of
 from desktop_agent.core.questions import Question
 from desktop_agent.core.requests import ModelRequest
@@ -42,6 +44,7 @@ from desktop_agent.core.tasks import TaskEdit, TaskState
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.agent.outcome import StepLimitReached
+from desktop_agent.engine.agent.pause import PauseControl
 from desktop_agent.engine.agent.questions import Questions
 from desktop_agent.engine.agent.services import AgentSetup
 from desktop_agent.engine.base.places import FarPlaces, FarStart, FarTurnOver, FarWork, PlaceLost
@@ -97,14 +100,83 @@ class RemoteAgent(Agent):
         self._there: FarWork | None = None
         self._began = 0.0
         self._ended: TurnEnded | None = None
+        self._known, self._settled = record.far.followed, record.far.settled
+        self._is_left = False
+        self._has_open_turn = self.is_at_work_there and record.was_running
+        self.is_under_way = self._known is None or not self._known.there
+        if self._known is not None and self.is_at_work_there:
+            self._go_on_from(record, self._known)
         self._calls: dict[str, ExitStack] = {}
         self._asks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def is_at_work_there(self) -> bool:
+        """Whether its place may be at work for it, since before the app ended or now."""
+        return self.end is None and self._known is not None
+
+    def _go_on_from(self, record: AgentRecord, known: PlaceFollowed) -> None:
+        # Nothing of it was cut off: it is where it was left, and no call that is open is closed.
+        self._history = list(record.history)
+        self.pace, self.away_since = PauseControl(), known.at
+        if known.is_paused:
+            self.pace.pause()
+
+    def reattach(self) -> None:
+        """Go on with what its place does since before the app ended; a stop goes out again."""
+        stopped_by = self._known.stopped_by if self._known is not None else ""
+        self.wake()
+        if stopped_by:
+            # Not before the turn has begun: one that is cancelled then never asks its place.
+            asyncio.get_running_loop().call_soon(self.stop, stopped_by)
 
     def wake(self) -> None:
         """Start a turn, or let the place know of what came."""
         super().wake()
         if self._there is not None:
             self._tell_new(self._there)
+
+    def stop(self, by: str = "user") -> None:
+        """Have the turn there stopped; one that goes on when the app ends is only left."""
+        is_left = self._setup.is_closing() and self._elsewhere.places.goes_on
+        if not is_left:
+            super().stop(by)
+            self._note()
+        elif self.life.turn is not None:
+            self._note()
+            self._is_left = True
+            self.life.turn.cancel()
+
+    def status(self) -> tuple[AgentStatus, str]:
+        """Return how it stands; one that was left works on."""
+        return ("running", "") if self._is_left else super().status()
+
+    def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
+        if not self._is_left:  # else it stays open on disk, for the next start
+            super()._end_turn(reason, fault)
+
+    def _on_turn_done(self, turn: asyncio.Task[None]) -> None:
+        if not self._is_left:
+            super()._on_turn_done(turn)
+
+    def _tell_begun(self, at: float) -> None:
+        if not self._has_open_turn:
+            super()._tell_begun(at)
+        self._has_open_turn = False
+
+    def _note(self) -> None:
+        """Put on disk what was ordered of it, for whoever goes on after this app has ended."""
+        if self._known is not None and self._there is not None and self.end is None:
+            self.session.keep(self._as_of_now(self._known))
+
+    def _as_of_now(self, known: PlaceFollowed) -> PlaceFollowed:
+        there = self._there
+        return msgspec.structs.replace(
+            known,
+            stops=there.followed.stops if there is not None else known.stops,
+            stopped_by=self.life.stopped_by if self.life.is_stopping else "",
+            is_paused=self.pace.is_paused,
+            at=time.time(),
+        )
 
     def edit_tasks(self, edit: TaskEdit) -> None:
         """Its task list is not here."""
@@ -119,6 +191,7 @@ class RemoteAgent(Agent):
 
     async def _work(self) -> None:
         there = self._there or self._begin()
+        there.kept()  # of a turn before, whose end is on disk
         self._tell_new(there)
         try:
             await self._followed(there)
@@ -129,11 +202,13 @@ class RemoteAgent(Agent):
         self._raise_for_end()
 
     def _begin(self) -> FarWork:
-        if self.history:
+        known = self._known
+        if self._history and known is None:
             # Its history is there, if it is anywhere.
             words = f"What it did on {self._place.name} was cut off when the app ended."
             raise ModelError(Fault("reset", words, "continue"))
-        scope, self._began = self.scope, time.time()
+        assert self.spec is not None
+        scope, self._began = self.scope, self.spec.started_at or time.time()
         start = FarStart(
             self.id,
             self.name,
@@ -142,8 +217,14 @@ class RemoteAgent(Agent):
             scope.mode,
             scope.model,
             scope.api_base,
+            known,
         )
         self._there = there = self._elsewhere.places.begin(start, self._admit, self._on_stream)
+        if known is None:
+            self._known = there.followed
+            self._note()
+        for call in open_calls(self._history):
+            self._show_running(call.id, call.name)
         return there
 
     def _on_stream(self) -> None:
@@ -161,6 +242,7 @@ class RemoteAgent(Agent):
     async def _followed(self, there: FarWork) -> None:
         """Mirror what happens until the turn there is over; a stop is one there."""
         is_stopped, until = False, None
+        self._ended = None
         while True:
             if until is None and self._setup.is_closing():
                 # Nobody can wait now for a place that is away, or never comes to an end.
@@ -169,11 +251,15 @@ class RemoteAgent(Agent):
                 async with asyncio.timeout_at(until):
                     came = await there.next()
                 if isinstance(came, FarTurnOver):
+                    # Not `kept` before the end of the turn is on disk: it is told again till then.
                     await self._take_changes(there, came)
-                else:
-                    self._mirror(came)
+                    self._ended = came.ended
+                    break
+                self._mirror(there, came)
                 there.kept()
             except asyncio.CancelledError:
+                if self._is_left:
+                    raise
                 is_stopped = True
                 own = asyncio.current_task()
                 if own is not None:
@@ -185,15 +271,14 @@ class RemoteAgent(Agent):
             except StoreError:
                 there.stop()
                 raise
-            # After one that is over a note may have begun another, which ends by itself.
-            if isinstance(came, FarTurnOver) and (self._ended is not None or came.problem):
-                if is_stopped:
-                    self._take_report()
-                    raise asyncio.CancelledError
-                return
+        if is_stopped:
+            self._take_report()
+            raise asyncio.CancelledError
 
     async def _admit(self, request: ModelRequest) -> ModelRequest:
         """Return a request as it is made: here are its budget, its pace and its model."""
+        if self.pace.is_paused:
+            self._note()
         await self._turn_to_go()
         is_last = self.pace.is_last_step
         if is_last:
@@ -222,14 +307,17 @@ class RemoteAgent(Agent):
 
     # -- the mirror --------------------------------------------------------------------------
 
-    def _mirror(self, events: Sequence[AgentEvent]) -> None:
-        """Put on disk what happened there, all or none, and take it over."""
+    def _mirror(self, there: FarWork, events: Sequence[AgentEvent]) -> None:
+        """Put on disk what happened there and how far that is, all or none, and take it over."""
         own = [one for one in map(self._as_own, events) if one is not None]
         used = sum(
             (one.usage for one in own if isinstance(one, StepEnded | SideCallEnded)), Usage()
         )
         changes = {"usage": self.session.info.usage + used} if used != Usage() else {}
-        self.session.emit(*own, **changes)
+        known = self._as_of_now(there.followed)
+        if own or self.is_under_way:
+            self.session.emit(*own, known, **changes)
+            self._known, self.is_under_way = known, not known.there
         for event in own:
             self._take(event)
         for event in events:
@@ -260,27 +348,28 @@ class RemoteAgent(Agent):
             case ContextCompacted(aside=aside, summary=summary, kept=kept):
                 self.replace_history(compacted(self._history, aside, summary, kept))
             case ToolStarted(call=call):
-                stack = self._calls[call.id] = ExitStack()
-                stack.enter_context(self.busy("running", event.doing or call.name))
+                self._show_running(call.id, event.doing or call.name)
             case ToolEnded(result=result):
                 if (stack := self._calls.pop(result.call_id, None)) is not None:
                     stack.close()
             case _:
                 pass
 
+    def _show_running(self, call_id: str, doing: str) -> None:
+        if (before := self._calls.pop(call_id, None)) is not None:
+            before.close()
+        stack = self._calls[call_id] = ExitStack()
+        stack.enter_context(self.busy("running", doing))
+
     def _follow(self, event: AgentEvent) -> None:
         match event:
-            case ApprovalRequested(request=request):
+            case ApprovalRequested(request=request) if request.id not in self._asks:
                 self._asks[request.id] = asyncio.create_task(self._ask(request))
-            case QuestionAsked(question=question):
+            case QuestionAsked(question=question) if question.id not in self._asks:
                 self._asks[question.id] = asyncio.create_task(self._ask_words(question))
             case ApprovalResolved(request_id=done) | QuestionAnswered(question_id=done):
                 if (ask := self._asks.pop(done, None)) is not None:
                     ask.cancel()
-            case StepStarted():
-                self._ended = None
-            case TurnEnded():
-                self._ended = event
             case _:
                 pass
 
@@ -296,11 +385,14 @@ class RemoteAgent(Agent):
             rules=(),
             refusals=(),
             together=(),
+            there=request.id,
         )
         approvals = self._elsewhere.approvals
+        decision = self._settled.get(request.id)  # before the app ended
         try:
-            with self.busy("waiting_approval", request.title):
-                decision: Decision = await approvals.ask(here, self.session, lambda: None)
+            if decision is None or isinstance(decision, str):
+                with self.busy("waiting_approval", request.title):
+                    decision = await approvals.ask(here, self.session, lambda: None)
         except StoreError:
             decision = Deny("The request could not be shown.", by="unattended")
         if isinstance(decision, AllowAlways):
@@ -309,10 +401,14 @@ class RemoteAgent(Agent):
             self._there.decide(request.id, decision)
 
     async def _ask_words(self, question: Question) -> None:
-        here = msgspec.structs.replace(question, id=new_question_id(), agent_id=self.id, form=None)
+        here = msgspec.structs.replace(
+            question, id=new_question_id(), agent_id=self.id, form=None, there=question.id
+        )
+        words = self._settled.get(question.id)
         try:
-            with self.busy("waiting_answer", f"asking: {question.text[:80]}"):
-                words = await self._elsewhere.questions.ask(here, self.session)
+            if not isinstance(words, str):
+                with self.busy("waiting_answer", f"asking: {question.text[:80]}"):
+                    words = await self._elsewhere.questions.ask(here, self.session)
         except StoreError:
             words = ""
         if self._there is not None:
@@ -338,8 +434,8 @@ class RemoteAgent(Agent):
             words.append(f"{where} What it changed: {files}.")
             words.append(await self._reviewed(over.files))
             words.append(self._as_patch(over.patch))
-        if there.not_sent:
-            left = ", ".join(there.not_sent[:5])
+        if not_sent := there.followed.not_sent:
+            left = ", ".join(not_sent)
             words.append(f"Not sent to {name}, as they may hold keys or are large: {left}.")
         self.left_behind = " ".join(word for word in words if word)
 

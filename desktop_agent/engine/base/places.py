@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from desktop_agent.core.approvals import Decision, Mode
+from desktop_agent.core.approvals import Decision, Deny, Mode
 from desktop_agent.core.changes import FarFile
-from desktop_agent.core.events import AgentEvent
+from desktop_agent.core.events import (
+    AgentEvent,
+    ApprovalResolved,
+    QuestionAnswered,
+    TurnEnded,
+)
 from desktop_agent.core.ids import AgentId, QuestionId, RequestId
 from desktop_agent.core.messages import Value
-from desktop_agent.core.network.places import Place
+from desktop_agent.core.network.places import Place, PlaceFollowed
 from desktop_agent.core.notes import Note
 from desktop_agent.core.requests import ModelRequest
 
@@ -21,19 +26,47 @@ class PlaceLost(Exception):
 
 
 class FarTurnOver(Value, frozen=True):
-    """A turn there has ended. `patch` and `files` are what it changed since the agent began.
+    """The last turn there is over. `patch` and `files` are what it changed since the agent began.
 
     `problem` says why the agent could not begin, or why what it changed can't be told.
     """
 
+    ended: TurnEnded | None = None
     patch: str = ""
     problem: str = ""
     files: tuple[FarFile, ...] = ()
 
 
+@dataclass(slots=True)
+class FarRecord:
+    """What is on disk here of an agent's work at a place, folded from its events.
+
+    `settled` are decisions and answers by the ids that requests and questions have there.
+    """
+
+    followed: PlaceFollowed | None = None
+    settled: dict[str, Decision | str] = field(default_factory=dict[str, Decision | str])
+
+    def apply(self, event: AgentEvent) -> None:
+        """Take one event; others than those of this are ignored."""
+        match event:
+            case PlaceFollowed():
+                self.followed = event
+            case ApprovalResolved(decision=decision, there=there) if there:
+                if not (isinstance(decision, Deny) and decision.by == "withdrawn"):
+                    self.settled[there] = decision
+            case QuestionAnswered(text=text, by=by, there=there) if there and by != "withdrawn":
+                self.settled[there] = text
+            case _:
+                pass
+
+
 @dataclass(frozen=True, slots=True)
 class FarStart:
-    """What an agent elsewhere begins with: a copy of `folder` as it is now, and no words yet."""
+    """What an agent elsewhere begins with: a copy of `folder` as it is now, and no words yet.
+
+    With `followed` it goes on with what it began before the app ended.
+    """
 
     agent_id: AgentId
     name: str
@@ -42,6 +75,7 @@ class FarStart:
     mode: Mode
     model: str
     api_base: str
+    followed: PlaceFollowed | None = None
 
 
 class FarWork(Protocol):
@@ -53,8 +87,8 @@ class FarWork(Protocol):
         ...
 
     @property
-    def not_sent(self) -> tuple[str, ...]:
-        """Files of the folder that stayed here, for they may hold keys or are large."""
+    def followed(self) -> PlaceFollowed:
+        """How far it is followed, with what `next` returned last."""
         ...
 
     def tell(self, note: Note) -> None:
@@ -93,6 +127,11 @@ class FarWork(Protocol):
 class FarPlaces(Protocol):
     """Where agents can work besides here."""
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether what works there goes on when the app ends, and is found by the next start."""
+        ...
+
     def begin(
         self,
         start: FarStart,
@@ -107,5 +146,5 @@ class FarPlaces(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of all places. What runs there was told to stop, or ends by itself."""
+        """Let go of all places. What runs there was told to stop, ends by itself, or goes on."""
         ...

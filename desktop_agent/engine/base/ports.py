@@ -30,6 +30,7 @@ from desktop_agent.core.requests import ModelRequest, StreamItem
 from desktop_agent.core.sessions import BranchPoint, SearchFound, SessionInfo
 from desktop_agent.core.tasks import TaskState
 from desktop_agent.core.usage import Usage, UsageReport
+from desktop_agent.engine.base.places import FarRecord
 
 
 class Model(Protocol):
@@ -67,6 +68,7 @@ class AgentRecord:
     cost, or tokens, are not known. `left_out` are user messages that a compaction or a clearing
     took out of the history, `before_compaction` the id and the history before a compaction that
     nothing follows. A subagent that `is_elsewhere` was started on another branch than is shown.
+    `far` is what is known of its work at a place.
     """
 
     agent_id: AgentId
@@ -86,6 +88,12 @@ class AgentRecord:
     left_out: tuple[Message, ...] = ()
     before_compaction: tuple[CompactionId, tuple[Message, ...]] | None = None
     is_elsewhere: bool = False
+    far: FarRecord = field(default_factory=FarRecord)
+
+    @property
+    def is_far_at_work(self) -> bool:
+        """Whether its place may be at work for it still: an app that ended ended nothing there."""
+        return self.end is None and self.far.followed is not None
 
 
 class StoreError(Exception):

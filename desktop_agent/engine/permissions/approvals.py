@@ -27,7 +27,8 @@ class _Open:
     decide_by_rules: Callable[[], Decision | None]
 
     def resolved(self, decision: Decision) -> ApprovalResolved:
-        return ApprovalResolved(self.request.agent_id, self.request.id, decision)
+        request = self.request
+        return ApprovalResolved(request.agent_id, request.id, decision, request.there)
 
 
 class Approvals:

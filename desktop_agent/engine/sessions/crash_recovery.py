@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Deny
@@ -33,11 +34,46 @@ from desktop_agent.core.messages import (
 from desktop_agent.core.notes import Note
 from desktop_agent.core.parts.facts import CutShort
 from desktop_agent.core.parts.origins import Report
+from desktop_agent.core.sessions import SessionStatus
 from desktop_agent.engine.agent.inbox import why_unread
 from desktop_agent.engine.base.ports import AgentRecord
 from desktop_agent.engine.tree.reports import last_text, report_note
 
 _SOON_S = 5.0
+
+
+def recovered(
+    records: Sequence[AgentRecord],
+    recent: Callable[[AgentId], Sequence[AgentEvent]],
+    *,
+    keeps_far: bool,
+) -> tuple[tuple[AgentEvent, ...], SessionStatus]:
+    """Return what has to be recorded of a session that was under way, and how it stands then.
+
+    `recent` returns an agent's newest events. What is at work at a place stays as it is if it
+    `keeps_far`: only what it asked here is withdrawn, for the place asks again.
+    """
+    events: list[AgentEvent] = []
+    known = list(records)
+    for place, record in enumerate(known):
+        is_open = record.was_running or record.inbox or record.unconfirmed
+        if not is_open and (record.spec is None or record.end is not None):
+            continue
+        own = recent(record.agent_id)
+        if keeps_far and record.is_far_at_work:
+            events.extend(_withdrawn(own))
+            continue
+        if is_open:
+            events.extend(closing_events(record, own))
+        if (end := completed(record, known, own)) is not None:
+            events.append(end)
+            known[place] = replace(record, end=end)
+    events.extend(unreported(known))
+    if keeps_far:
+        return tuple(events), "running"
+    is_cut = any(one.spec is not None and one.end is None for one in known)
+    is_cut |= any(isinstance(e, TurnEnded) and e.reason == "interrupted" for e in events)
+    return tuple(events), "interrupted" if is_cut else "idle"
 
 
 def closing_events(record: AgentRecord, recent: Sequence[AgentEvent]) -> tuple[AgentEvent, ...]:
@@ -193,10 +229,11 @@ def _withdrawn(own: Iterable[AgentEvent]) -> list[AgentEvent]:
     for event in own:
         match event:
             case ApprovalRequested(agent_id=agent_id, request=request):
-                no = Deny(by="withdrawn")
-                settling[request.id] = ApprovalResolved(agent_id, request.id, no)
+                denied = Deny(by="withdrawn")
+                settling[request.id] = ApprovalResolved(agent_id, request.id, denied, request.there)
             case QuestionAsked(agent_id=agent_id, question=question):
-                settling[question.id] = QuestionAnswered(agent_id, question.id, "", "withdrawn")
+                no = QuestionAnswered(agent_id, question.id, "", "withdrawn", question.there)
+                settling[question.id] = no
             case ApprovalResolved(request_id=settled) | QuestionAnswered(question_id=settled):
                 settling.pop(settled, None)
             case _:

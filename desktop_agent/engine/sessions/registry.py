@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
@@ -29,15 +28,11 @@ from desktop_agent.core.sessions import KEPT_DELETED_S, SearchFound, SessionInfo
 from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.core.usage import UsageReport
 from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.agent.remote_agent import RemoteAgent
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
 from desktop_agent.engine.base.session import Followers, Session, tell
 from desktop_agent.engine.sessions.agent_rows import AgentRows
-from desktop_agent.engine.sessions.crash_recovery import (
-    closing_events,
-    completed,
-    info_of_record,
-    unreported,
-)
+from desktop_agent.engine.sessions.crash_recovery import info_of_record, recovered
 from desktop_agent.engine.sessions.upkeep import Upkeep
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.workspace.output_files import OutputFiles
@@ -100,14 +95,14 @@ class Sessions:
 
     # -- sessions --------------------------------------------------------------------------
 
-    def restore(self) -> None:
-        """Read the list from the store, closing what the last run of the app left open."""
+    def restore(self, *, reattaches: bool = False) -> None:
+        """Read the list, closing what was left open, but what goes on at places; follow that."""
         for info in self._store.sessions():
             self._infos[info.id] = info
         self._outputs.clean_up(self._infos)
         for info in list(self._infos.values()):
-            if info.status in _UNDER_WAY:
-                self._close_interrupted(info)
+            if info.status in _UNDER_WAY and self._close_interrupted(info) and reattaches:
+                asyncio.get_running_loop().call_soon(self._load_agents, self.session(info.id))
         self._emit_list()
         self._upkeep.begin()
 
@@ -120,7 +115,7 @@ class Sessions:
     def adopt(self, info: SessionInfo) -> None:
         """List a session that was imported; what was under way in it is closed."""
         self._infos[info.id] = info
-        self._close_interrupted(info)
+        self._close_interrupted(info, is_whole=True)
         self._schedule_list()
 
     def session(self, session_id: SessionId) -> Session:
@@ -272,6 +267,8 @@ class Sessions:
 
     def _load_agents(self, session: Session) -> None:
         main = session.info.main_agent
+        if self._agents.find(main) is not None:
+            return
         records = {r.agent_id: r for r in self._store.load_agents(session.info.id, session.owed)}
         self._claim_outputs(session.info.id, records.values())
         records = {main: records.pop(main, AgentRecord(main)), **records}
@@ -281,11 +278,20 @@ class Sessions:
                 state = restored(states.get(record.agent_id, TaskState()))
                 self._agents.add(self._new_agent(session, record, state))
         self._pause_idle_subagents(session)
+        self._reattach(session)
+
+    def _reattach(self, session: Session) -> None:
+        """Follow again what goes on at places; who started it rests until the person's word."""
+        for agent in (agents := self._agents.of_session(session.info.id)):
+            if isinstance(agent, RemoteAgent) and agent.is_at_work_there:
+                agents[0].life.suppress_wakeups("app")
+                agent.reattach()
 
     def _pause_idle_subagents(self, session: Session) -> None:
         """Pause live subagents that nothing would wake: the person says when they go on."""
         for agent in self._agents.of_session(session.info.id):
             is_live = agent.spec is not None and agent.end is None
+            is_live &= not (isinstance(agent, RemoteAgent) and agent.is_at_work_there)
             if is_live and not self._agents.live_children(agent):
                 agent.pace.pause_after_crash()
 
@@ -384,25 +390,20 @@ class Sessions:
             texts = (result.text for message in histories for result in message.results)
             self._outputs.claim(session_id, texts)
 
-    def _close_interrupted(self, info: SessionInfo) -> None:
-        events: list[AgentEvent] = []
-        records = list(self._store.load_agents(info.id))
-        for place, record in enumerate(records):
-            is_open = record.was_running or record.inbox or record.unconfirmed
-            if not is_open and (record.spec is None or record.end is not None):
-                continue
-            # Each agent's own: what others stream beside it must not push these out.
-            recent = self._store.page(info.id, None, _PAGE, record.agent_id).events
-            if is_open:
-                events.extend(closing_events(record, recent))
-            if (end := completed(record, records, recent)) is not None:
-                events.append(end)
-                records[place] = replace(record, end=end)
-        events.extend(unreported(records))
-        is_cut = any(one.spec is not None and one.end is None for one in records)
-        is_cut |= any(isinstance(e, TurnEnded) and e.reason == "interrupted" for e in events)
+    def _close_interrupted(self, info: SessionInfo, *, is_whole: bool = False) -> bool:
+        """Close what is open; tell whether something goes on elsewhere, unless all is closed."""
+
+        # Each agent's own: what others stream beside it must not push these out.
+        def recent(agent_id: AgentId) -> Sequence[AgentEvent]:
+            return self._store.page(info.id, None, _PAGE, agent_id).events
+
+        records = self._store.load_agents(info.id)
+        goes_on = any(one.is_far_at_work for one in records)
+        goes_on &= not is_whole and not info.deleted_at
+        events, status = recovered(records, recent, keeps_far=goes_on)
         # All or nothing; a disk that refuses keeps nobody from their sessions.
-        self.session(info.id).keep(*events, status="interrupted" if is_cut else "idle")
+        self.session(info.id).keep(*events, status=status)
+        return goes_on
 
     # -- events ----------------------------------------------------------------------------
 

@@ -200,6 +200,7 @@ class Agents:
             unmeasured=() if end is not None else budgets.unmeasured(self, agent),
             place=spec.place.name if spec is not None and spec.place is not None else "",
             away_since=agent.away_since,
+            is_under_way=agent.is_under_way,
         )
 
     def result(self, agent: Agent) -> str:

@@ -103,6 +103,8 @@ class AgentRow:
         if self.is_away:
             return self._away[:1].upper() + self._away[1:]
         pace = self._pace
+        if self.state == "queued" and self.info.place:
+            return self.standing[:1].upper() + self.standing[1:]
         return pace[:1].upper() + pace[1:] if pace else _state_texts()[self.state][1]
 
     @property
@@ -153,6 +155,8 @@ class AgentRow:
         """Its state; of one that was stopped, by whom."""
         if self.state == "stopped":
             return stop_words().of(self.info.stopped_by, self.stopper)
+        if self.state == "queued" and self.info.place:
+            return _tr("on its way") if self.info.is_under_way else _tr("queued there")
         return _state_texts()[self.state][0]
 
     @property

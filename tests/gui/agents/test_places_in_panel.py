@@ -30,6 +30,17 @@ def test_row_and_card_name_the_place(panel) -> None:
     assert not label(panel, "steerAway").isVisible()
 
 
+def test_until_its_place_has_begun_it_is_on_its_way_and_nothing_says_that_it_is_there(
+    panel,
+) -> None:
+    new = {"status": "queued", "place": "box"}
+    follow(panel, opened(agent(ONE, "explorer", is_under_way=True, **new)))
+    assert panel.tree.rows[0].chip == "On its way"
+    assert spoken(panel, ONE).startswith("explorer, on box, on its way")
+    show(panel, agent(ONE, "explorer", **new))
+    assert panel.tree.rows[0].chip == "Queued there"
+
+
 @pytest.mark.parametrize(
     ("status", "words"), [("running", "No word since 12:03"), ("stopping", "Stop on its way")]
 )
