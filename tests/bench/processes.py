@@ -10,6 +10,14 @@ def rss_mb(pid: int | str = "self") -> float:
     return _status_mb(pid, "VmRSS:")
 
 
+def pss_mb(pid: int | str = "self") -> float:
+    """Return the resident memory, of what is shared with other processes its share alone."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
 def peak_rss_mb() -> float:
     """Return the most resident memory of this process since `forget_peak`."""
     return _status_mb("self", "VmHWM:")

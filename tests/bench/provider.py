@@ -59,6 +59,10 @@ class _Provider:
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
             await writer.drain()
             return
+        if head.startswith(b"GET "):  # how large its window is, and what else a server here tells
+            writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            await writer.drain()
+            return
         length = next(
             int(line.split(b":")[1])
             for line in head.splitlines()

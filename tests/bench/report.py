@@ -19,6 +19,7 @@ class Mark:
 
 MARKS: dict[str, Mark] = {
     "start_first_paint": Mark("ms", 200, 350),
+    "start_pss_window": Mark("MB", 70, None),
     "start_rss_window": Mark("MB", 75, 90),
     "start_rss_with_host": Mark("MB", 230, 280),
     "streams_gap_p99": Mark("ms", 20, 25, 16.4),
