@@ -55,7 +55,7 @@ async def _show_questions(gallery: Gallery) -> None:
     link.open()
     await gallery.take("96-link", link)
     link.reject()
-    question = make_question(theme, window, 2, has_tray=True)
+    question = make_question(theme, window, 2, has_tray=True, has_places=True)
     question.open()
     await gallery.take("97-quit", question)
     question.reject()

@@ -225,7 +225,10 @@ class AppWindows(QObject):
         if not running:
             return True
         has_tray = self.attention.has_tray
-        choice = ask_before_closing(self._theme, self.front, running, has_tray=has_tray)
+        has_places = bool(self.front.flow.settings.places)
+        choice = ask_before_closing(
+            self._theme, self.front, running, has_tray=has_tray, has_places=has_places
+        )
         if choice == "tray" and self.attention.enter_tray():
             self.hide()
         return choice == "quit"

@@ -208,29 +208,40 @@ class Attention(QObject):
         return ""
 
 
-def ask_before_closing(theme: Theme, parent: QWidget, running: int, *, has_tray: bool) -> Choice:
+def ask_before_closing(
+    theme: Theme, parent: QWidget, running: int, *, has_tray: bool, has_places: bool
+) -> Choice:
     """Ask what to do with the work that goes on. Closing the question is *Cancel*."""
-    box = make_question(theme, parent, running, has_tray=has_tray)
+    box = make_question(theme, parent, running, has_tray=has_tray, has_places=has_places)
     box.exec()
     chosen: dict[str, Choice] = {"tray": "tray", "quit": "quit"}
     box.deleteLater()
     return chosen.get(box.choice, "cancel")
 
 
-def make_question(theme: Theme, parent: QWidget, running: int, *, has_tray: bool) -> Question:
-    """Return the question; its `choice` is `tray`, `quit`, or nothing for *Cancel*."""
+def make_question(
+    theme: Theme, parent: QWidget, running: int, *, has_tray: bool, has_places: bool
+) -> Question:
+    """Return the question; its `choice` is `tray`, `quit`, or nothing for *Cancel*.
+
+    What works at a place is not stopped with the app.
+    """
     from desktop_agent.gui.kit.dialogs.question import Question  # not at the start
 
     words = _tr("An agent is still working.")
     if running != 1:
         words = _tr("{n} agents are still working.").format(n=running)
+    detail = _tr("If you stop now, what is done so far is kept and you can continue later.")
+    if has_places:
+        goes_on = _tr("Subagents at other places go on there, until they need you or a model.")
+        detail = f"{detail} {goes_on}"
     box = Question(
         theme,
         parent,
         name="closeQuestion",
         title=_tr("Quit?"),
         text=words,
-        detail=_tr("If you stop now, what is done so far is kept and you can continue later."),
+        detail=detail,
     )
     # Its answer is read once it is closed.
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)

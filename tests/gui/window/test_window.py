@@ -384,12 +384,22 @@ def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
 
 def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot, theme):
     def choices(has_tray):
-        box = make_question(theme, quick, 2, has_tray=has_tray)
+        box = make_question(theme, quick, 2, has_tray=has_tray, has_places=False)
         return {button.objectName() for button in box.buttons()}
 
     ready(qtbot, quick)
     assert choices(has_tray=True) == {"closeQuestionCancel", "stopAndQuit", "keepInTray"}
     assert choices(has_tray=False) == {"closeQuestionCancel", "stopAndQuit"}
+
+
+def test_who_quits_is_told_that_work_at_a_place_goes_on_there(quick, qtbot, theme):
+    ready(qtbot, quick)
+
+    def words(has_places):
+        return words_in(make_question(theme, quick, 2, has_tray=False, has_places=has_places))
+
+    assert "Subagents at other places go on there" in words(has_places=True)
+    assert "go on there" not in words(has_places=False)
 
 
 def test_what_the_engine_can_not_do_is_said_in_a_bar(quick, qtbot):
