@@ -372,6 +372,8 @@ class Monkey(QObject):
         return f"type {words[:20]!r}"
 
     def _approve(self) -> str:
+        if self._top is not self._window:
+            return "no card that could be reached"
         for card in seen(ApprovalCard, self._window):
             if card.is_armed:
                 card.setFocus()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QUrl
@@ -59,7 +60,8 @@ def open_path(path: str, workspace: Workspace | None) -> bool:
     if workspace is None:
         return False
     real = real_path(path.rpartition(":")[0] if _has_line(path) else path, workspace)
-    if real is None or not real.exists():
+    # A method of the path would raise on a name that is too long.
+    if real is None or not os.path.exists(real):  # noqa: PTH110
         return False
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(real)))
     return True
@@ -67,7 +69,10 @@ def open_path(path: str, workspace: Workspace | None) -> bool:
 
 def real_path(path: str, workspace: Workspace) -> Path | None:
     """Return where a path leads, links followed; None outside the session's folders."""
-    real = (Path(workspace.root) / path).resolve()
+    try:
+        real = (Path(workspace.root) / path).resolve()
+    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, a NUL
+        return None
     outputs = str((paths.data_dir() / "outputs").resolve())
     is_inside = any(real.is_relative_to(root) for root in (*workspace.read_roots, outputs))
     return real if is_inside else None
@@ -76,7 +81,8 @@ def real_path(path: str, workspace: Workspace) -> Path | None:
 def dropped_folder(mime: QMimeData) -> str:
     """Return the first folder where nothing but folders is dragged, else an empty text."""
     found = dropped_paths(mime)
-    return str(found[0]) if found and all(path.is_dir() for path in found) else ""
+    # A method of the path would raise on a name that is too long.
+    return str(found[0]) if found and all(os.path.isdir(path) for path in found) else ""  # noqa: PTH112
 
 
 def dropped_paths(mime: QMimeData) -> list[Path]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -283,9 +283,12 @@ class ImportSheet(QDialog):
         self._show()
 
     def _choose_file(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, self.tr("Import servers"))
-        if path:
-            self.give_file(path)
+        # Not a static function of Qt's: it waits in a loop of its own, in which this sheet may go.
+        dialog = named(QFileDialog(self, self.tr("Import servers")), "importServersDialog")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(self.give_file)
+        dialog.open()
 
     def give_file(self, path: str) -> None:
         """Read a file that was chosen."""

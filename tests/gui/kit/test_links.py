@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtCore import QMimeData, QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 
 from desktop_agent import paths
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.kit.links import open_path
+from desktop_agent.gui.kit.links import dropped_folder, open_path
 
 
 class _Programs(QObject):
@@ -42,3 +42,13 @@ def test_the_whole_output_of_a_command_opens_and_nothing_else_of_the_app(program
     output.unlink()
     assert not open_path(str(output), workspace)
     assert programs.opened == [output]
+
+
+def test_a_path_that_can_not_be_is_not_there_instead_of_an_error(tmp_path):
+    workspace = Workspace(str(tmp_path))
+    (tmp_path / "loop").symlink_to("loop")
+    for path in ("x" * 5000, "notes.txt" + "x" * 400, "a\0b", "loop/x", "\ud83d"):
+        assert not open_path(path, workspace)
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(tmp_path / ("x" * 400)))])
+    assert dropped_folder(mime) == ""

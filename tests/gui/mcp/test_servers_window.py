@@ -5,8 +5,16 @@ import sys
 from urllib.request import urlopen
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QPlainTextEdit, QPushButton
+from PySide6.QtCore import Qt, QThread, QTimer
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+)
 
 from desktop_agent import paths
 from desktop_agent.adapters.sandbox.sandbox import Programs
@@ -236,11 +244,38 @@ def test_what_is_imported_starts_only_once_it_was_added(window, qtbot, tmp_path)
     window.servers.open()
     qtbot.mouseClick(part(window, "importServers"), Qt.MouseButton.LeftButton)
     sheet = window.findChild(ImportSheet, "importSheet")
-    sheet.give_file(str(file))
+    qtbot.mouseClick(part(sheet, "importFile"), Qt.MouseButton.LeftButton)
+    dialog = sheet.findChild(QFileDialog, "importServersDialog")
+    dialog.setDirectory(str(tmp_path))
+    dialog.selectFile(file.name)
+    dialog.accept()
     until(qtbot, lambda: part(sheet, "addImported").isEnabled())
     assert window.servers.states == ()
     qtbot.mouseClick(part(sheet, "addImported"), Qt.MouseButton.LeftButton)
     until(qtbot, lambda: state_of(window, "from-file") is not None)
+
+
+def test_a_sheet_that_goes_takes_its_open_file_dialog_along(window, qtbot):
+    window.servers.open()
+    qtbot.mouseClick(part(window, "importServers"), Qt.MouseButton.LeftButton)
+    sheet = window.findChild(ImportSheet, "importSheet")
+    level = QThread.currentThread().loopLevel()
+    levels = []
+    # One that waits in a loop of its own would be left while that loop runs.
+    QTimer.singleShot(0, lambda: (levels.append(QThread.currentThread().loopLevel()), close_all()))
+    qtbot.mouseClick(part(sheet, "importFile"), Qt.MouseButton.LeftButton)
+    assert levels == []
+    dialog = sheet.findChild(QFileDialog, "importServersDialog")
+    with qtbot.waitSignal(dialog.destroyed):
+        sheet.close()
+        sheet.deleteLater()
+    assert QThread.currentThread().loopLevel() == level
+
+
+def close_all():
+    """Leave what is open over the window, so that a loop that waits for it ends."""
+    while (top := QApplication.activeModalWidget()) is not None:
+        top.close()
 
 
 def test_escape_leads_back_to_the_conversation(window, qtbot):
