@@ -22,7 +22,19 @@ from desktop_agent.gui.transcript.state.items import (
 from desktop_agent.gui.transcript.state.rows import build_rows
 from desktop_agent.gui.transcript.state.transcript import Transcript
 from tests.gui.changes.samples import CHILD, MAIN, MESSAGE, file, made, session_of, told, undo
-from tests.gui.transcript.story import asks, begins, call, edits, ends, gives, opened, runs, says
+from tests.gui.transcript.story import (
+    asks,
+    begins,
+    call,
+    delta,
+    edits,
+    ends,
+    gives,
+    opened,
+    runs,
+    says,
+    starts_to_say,
+)
 from tests.helpers.panels import open_page
 
 EDITS = made("cs_1", file("a.py", added=40, removed=12))
@@ -134,6 +146,18 @@ def test_an_undo_is_a_line_and_offers_to_put_everything_back():
     assert isinstance(said, UndoItem)
     assert not said.is_redo
     assert transcript.item("call_1").changes.undone_by == "un_1"
+
+
+def test_an_undo_while_an_answer_comes_stands_where_it_stands_after_a_restart():
+    """The answer is recorded once it is whole; the lines of a session must not change places."""
+    done = [*turn(*edits(1), told(EDITS)), begins(3.0), *asks(2)]
+    comes = [starts_to_say(2), delta(2, "Hm.", "thinking"), delta(2, "All ")]
+    whole = says(2, "All done.")
+    seen = folded(*done, *comes, told(undo("un_1", "cs_1")))
+    assert seen.is_writing
+    seen.apply(whole)
+    anew = folded(*done, told(undo("un_1", "cs_1")), whole)
+    assert [one.key for one in seen.items] == [one.key for one in anew.items]
 
 
 def test_after_a_redo_the_changes_can_be_undone_again():

@@ -274,7 +274,7 @@ class Transcript:
         group = self._files.take(made)
         if made.kind == "undo":
             if is_own:
-                self._put(items.UndoItem(made.id, made))
+                self._put(items.UndoItem(made.id, made), at=self._live_place())
             self._show_all_changes()
             return
         if is_own and (call := self._tool(made.call_id)):
@@ -366,6 +366,12 @@ class Transcript:
         self._whole.add(message.id)
         self._changed.update(old)
         self._end_retry()
+
+    def _live_place(self) -> int | None:
+        """Return where the answer that still comes begins, as it is recorded after what came."""
+        last = next(reversed(self._runs), None)
+        runs = self._runs[last] if last is not None and last not in self._whole else []
+        return self._order.index(runs[0]) if runs else None
 
     def _tool(self, call_id: str) -> items.ToolItem | None:
         item = self._items.get(call_id)
