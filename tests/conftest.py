@@ -223,8 +223,13 @@ def own_keys() -> None:
 
 @pytest.fixture(scope="session")
 def new_theme(qapp, tmp_path_factory):
-    """Make themes that outlive a test, in a home of their own."""
+    """Make themes that outlive a test, in a home of their own; the app is set up as it is there."""
+    from desktop_agent.gui.kit.accessible import tell_all
     from desktop_agent.gui.kit.theme import Theme
+
+    # A window of one test that closes late must not end the loop of another.
+    qapp.setQuitOnLastWindowClosed(False)
+    tell_all()
 
     def make() -> Theme:
         with pytest.MonkeyPatch.context() as patch:
@@ -235,12 +240,7 @@ def new_theme(qapp, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def session_theme(qapp, new_theme):
-    from desktop_agent.gui.kit.accessible import tell_all
-
-    # As in the app: a window of one test that closes late must not end the loop of another.
-    qapp.setQuitOnLastWindowClosed(False)
-    tell_all()
+def session_theme(new_theme):
     return new_theme()
 
 

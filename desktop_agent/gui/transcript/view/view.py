@@ -281,13 +281,13 @@ class TranscriptView(CardHost):
             self._hover.take_focus(shown)
 
     def _show_text(self, title: str, text: str) -> None:
-        show_text(self.theme, title, text, self)
+        show_text(self.theme, title, text, self.window())
 
     def _show_picture(self, pictures: Sequence[ImagePart], which: int) -> None:
         # Rarely wanted.
         from desktop_agent.gui.transcript.view.picture_viewer import PictureViewer
 
-        PictureViewer(self.theme, pictures, which, self).open()
+        PictureViewer(self.theme, pictures, which, self.window()).open()
 
     def _show_table_file(self, path: str) -> None:
         if self.session is not None:
@@ -301,7 +301,7 @@ class TranscriptView(CardHost):
         # Rarely wanted.
         from desktop_agent.gui.transcript.view.table_viewer import TableViewer
 
-        TableViewer(self.theme, with_marks(title)[-_TITLE:], read, self).open()
+        TableViewer(self.theme, with_marks(title)[-_TITLE:], read, self.window()).open()
 
     def _open_menu(self, at: QPoint, on_screen: QPoint) -> None:
         self.menu_at(at).popup(on_screen)
