@@ -123,7 +123,7 @@ def split(
     Only where that is more than `most` tokens by itself, what was told goes, but for the newest.
     """
     start = _tail(history, room, estimate)
-    spoken = [place for place, message in enumerate(history[:start]) if _is_spoken(message)]
+    spoken = [place for place, message in enumerate(history) if _is_spoken(message)]
     told = [place for place, one in enumerate(history) if one.role == "user"]
     stays = {*range(start, len(history)), *spoken[-1:], *told[:1]}
     stays |= {at for at in spoken[-2:-1] if estimate.of_message(history[at]) <= room // 4}

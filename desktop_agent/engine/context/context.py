@@ -272,8 +272,12 @@ class AgentContext:
         fixed = self._tokens(msgspec.structs.replace(request, messages=()))
         window = self.window.tokens if self.window is not None else max(_UNKNOWN, tokens)
         room = max(0, int(_LIMIT * window) - fixed)
+        before = draft.tokens
         parted, message = await self._shorten(draft, request, reason, keep, room)
         if not draft.aside and message is None:
+            return False
+        if reason != "asked" and draft.tokens >= before:
+            # A summary can be longer than the little that it stands for.
             return False
         kept = {result.call_id for one in draft.history for result in one.results}
         event = ContextCompacted(

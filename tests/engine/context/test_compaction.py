@@ -21,13 +21,14 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId, new_message_id
-from desktop_agent.core.messages import Message, TextPart, open_calls
+from desktop_agent.core.messages import Message, Role, TextPart, open_calls
 from desktop_agent.core.models import ModelInfo
 from desktop_agent.core.parts.origins import ContextSummary, PickedSkill
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Access, ToolContext, ToolOutput
 from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.engine.context.compaction import split
 from desktop_agent.engine.context.estimate import Estimate
 from desktop_agent.engine.context.windows import refused_size, refused_window
 from desktop_agent.tools.files.reading import read
@@ -256,6 +257,21 @@ async def test_the_first_message_stays_word_for_word_where_the_newest_nearly_fil
     assert FIRST in said
     assert said[-1] == newest
     await rig.end()
+
+
+def test_a_long_message_before_the_newest_becomes_part_of_the_summary() -> None:
+    """What a summary of the short answers alone stands for is shorter than it: no room is made."""
+
+    def said(role: Role, text: str) -> Message:
+        return Message(new_message_id(), role, (TextPart(text),))
+
+    long = "Gulls. " * 500
+    history = [said("user", FIRST), said("assistant", "Yes."), said("user", f"Log: {long}")]
+    history += [said("assistant", "Read."), said("user", f"More: {long}")]
+    parted = split(history, 200, Estimate())
+    assert parted is not None
+    assert parted.dropped == (history[1], history[2])
+    assert parted.kept == (history[0], *history[3:])
 
 
 async def test_messages_that_are_too_long_together_do_not_end_the_session(tmp_path: Path) -> None:
