@@ -79,6 +79,9 @@ async def _live(folder: Path, number: int, *, is_last: bool) -> None:
     """Be one start of the app; says `up` once the subagent is there, and lives until killed."""
     rig = _rig(folder, number)
     agent_id = await rig.begun() if number == 0 else _child(rig)
+    # What no place has begun is held after a crash until the person lets it go on, as any other.
+    while number == 0 and not any(one.agent_id == agent_id for one in rig.of(StepStarted)):
+        await asyncio.sleep(0.01)
     print(f"up {agent_id}", flush=True)
     allowed: set[str] = set()
     if is_last:
