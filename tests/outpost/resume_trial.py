@@ -80,8 +80,8 @@ async def _live(folder: Path, number: int, *, is_last: bool) -> None:
     rig = _rig(folder, number)
     agent_id = await rig.begun() if number == 0 else _child(rig)
     # What no place has begun is held after a crash until the person lets it go on, as any other.
-    while number == 0 and not any(one.agent_id == agent_id for one in rig.of(StepStarted)):
-        await asyncio.sleep(0.01)
+    if number == 0:
+        await rig.once(lambda: any(one.agent_id == agent_id for one in rig.of(StepStarted)))
     print(f"up {agent_id}", flush=True)
     allowed: set[str] = set()
     if is_last:
