@@ -75,6 +75,7 @@ def _tell_about() -> int:
 def serve(name: str) -> int:
     """Be the outpost of a name; does nothing when there is one."""
     from desktop_agent.outpost import server
+    from desktop_agent.outpost.work import LocalWork
 
     folder = _folder()
     try:
@@ -86,7 +87,7 @@ def serve(name: str) -> int:
     address = Path(name)
     try:
         address.unlink(missing_ok=True)
-        asyncio.run(server.serve(address))
+        asyncio.run(server.serve(address, LocalWork))
     finally:
         address.unlink(missing_ok=True)
         lock.release()
