@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import shutil
 import subprocess
 
+import msgspec
+
 from desktop_agent import __version__, paths
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.pipes.outpost_pipe import PROTOCOL, About
+from desktop_agent.outpost.ray_cluster import NoCluster, join
 
 
-async def about_this() -> About:
-    """Look, and start nothing that stays."""
+def about_this(*, has_ray: bool) -> About:
+    """Look, and start nothing that stays; with Ray, at the cluster too."""
+    here = asyncio.run(_about_this())
+    if not has_ray:
+        return here
+    try:
+        return msgspec.structs.replace(here, cluster=join().words)
+    except NoCluster as error:
+        return msgspec.structs.replace(here, no_cluster=str(error))
+
+
+async def _about_this() -> About:
     sandbox = await BubblewrapSandbox(paths.data_dir()).check()
     system = f"{platform.system()} {platform.machine()}"
     reason = "" if sandbox.holds else sandbox.reason

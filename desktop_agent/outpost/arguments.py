@@ -78,8 +78,8 @@ def make_parser() -> argparse.ArgumentParser:
         default="local",
         help="where they run: local (default), the name of a place in the settings, ssh:HOST, "
         "container:NAME (docker), pod:NAME (kubectl), or “command: …”, which is anything that "
-        "starts desktop-agent elsewhere with a byte stream. Requests to models are made from "
-        "here: no key goes there",
+        "starts desktop-agent elsewhere with a byte stream; +ray behind it (ssh:HEAD+ray) spreads "
+        "them over the Ray cluster there. Requests to models are made from here: no key goes there",
     )
     add("--at-most", metavar="N", type=_count, default=4, help="jobs at a time (default: 4)")
     add("--max-cost", metavar="USD", type=_money, help="stop when all results cost this much")

@@ -22,6 +22,7 @@ from desktop_agent.compose import RUNS_FOLDER
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.base.places import PlaceLost
 from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.headless.arguments import UsageError
 from desktop_agent.headless.command_line import (
     INTERRUPTED,
     Refused,
@@ -32,7 +33,7 @@ from desktop_agent.headless.output import one_line
 from desktop_agent.headless.run import NoSandbox
 from desktop_agent.outpost import table
 from desktop_agent.outpost.arguments import BatchOptions, parse
-from desktop_agent.outpost.jobs import Job, read_jobs
+from desktop_agent.outpost.jobs import Job, Needs, read_jobs
 from desktop_agent.outpost.link import FarPlace
 from desktop_agent.outpost.places import Place, ThisComputer
 from desktop_agent.outpost.results import Result, ResultsFile
@@ -61,6 +62,8 @@ def main(argv: Sequence[str]) -> int:
 def _work(argv: Sequence[str]) -> int:
     options = parse(argv)
     jobs = read_jobs(options.jobs, options.defaults)
+    if any(job.needs != Needs() for job in jobs) and not (options.on and options.on.has_ray):
+        raise UsageError("“needs” are for a Ray cluster: --on ssh:HEAD+ray")
     start_logging(paths.log_dir(), name="desktop-agent-batch")
     return _locked(options, jobs)
 

@@ -13,8 +13,18 @@ from desktop_agent.headless.arguments import Options, UsageError, parse
 
 _TEXTS = frozenset({"workspace", "model", "api_base", "mode", "sandbox"})
 _NUMBERS = frozenset({"max_steps", "timeout"})
+_NEEDS = ("cpus", "gpus", "memory_gb")
 _SWITCHES = frozenset({"trust", "allow_all"})
 _KEY_LENGTH = 24
+_MOST_NEEDED = 1e6
+
+
+class Needs(Value, frozen=True):
+    """What of a node a job needs to itself; without any it shares one."""
+
+    cpus: float = 0.0
+    gpus: float = 0.0
+    memory_gb: float = 0.0
 
 
 class Job(Value, frozen=True):
@@ -28,6 +38,11 @@ class Job(Value, frozen=True):
     def options(self, workspace: Path) -> Options:
         """Return its options for a copy of its folder."""
         return _options({**self.said, "workspace": str(workspace)})
+
+    @property
+    def needs(self) -> Needs:
+        """Return what of a cluster's node it needs to itself."""
+        return needs_of(self.said)
 
     def key(self, base: str, repeated: int = 0) -> str:
         """Return what names it among the results: the line, and the state of its folder."""
@@ -58,6 +73,20 @@ def read_jobs(file: Path, defaults: Mapping[str, Any]) -> list[Job]:
     return jobs
 
 
+def needs_of(said: Mapping[str, Any]) -> Needs:
+    """Read what a job needs. Raises UsageError."""
+    given: object = said.get("needs", {})
+    if not isinstance(given, dict):
+        raise UsageError("“needs” is not an object")
+    needs: dict[str, float] = {}
+    for name, value in cast("dict[object, object]", given).items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if name not in _NEEDS or not (is_number and 0 < cast("float", value) < _MOST_NEEDED):
+            raise UsageError(f"“needs” takes numbers above 0 for {', '.join(_NEEDS)}")
+        needs[name] = float(cast("float", value))
+    return Needs(**needs)
+
+
 def _job(number: int, line: str, defaults: Mapping[str, Any]) -> Job:
     try:
         given = json.loads(line)
@@ -78,9 +107,10 @@ def _options(said: Mapping[str, Any]) -> Options:
         raise UsageError("“prompt” is missing, or is no text")
     if "workspace" not in said:
         raise UsageError("“workspace” is missing")
+    needs_of(said)
     arguments: list[str] = []
     for name, value in said.items():
-        if name != "prompt":
+        if name not in ("prompt", "needs"):
             arguments += _argument(name, value)
     return parse([*arguments, "--", prompt])
 

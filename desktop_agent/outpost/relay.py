@@ -16,8 +16,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from desktop_agent import paths
 from desktop_agent.adapters.child_process import keyless_environment, own_program
@@ -27,8 +29,12 @@ from desktop_agent.core.pipes.frames import frame
 from desktop_agent.core.pipes.outpost_pipe import MARK
 from desktop_agent.headless.arguments import Parser, UsageError
 
+if TYPE_CHECKING:
+    from desktop_agent.outpost.work import Send, Tell, Work
+
 _PIECE = 1 << 16
 _START_S, _PAUSE_S = 60.0, 0.05
+_RAY, _FAILURE = "ray.", ".failure"
 _NAME = re.compile(r"[a-z0-9-]{1,40}")
 
 
@@ -39,7 +45,9 @@ def main(argv: Sequence[str]) -> int:
         return 1
     try:
         given = make_parser().parse_args(argv)
-        return _tell_about() if given.check else _join(given.name)
+        if given.check:
+            return _tell_about(has_ray=given.ray)
+        return _join(f"{_RAY}{given.name}" if given.ray else given.name)
     except UsageError as error:
         print(f"desktop-agent outpost: {error}. See --help.", file=sys.stderr)
         return 2
@@ -59,14 +67,15 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--name", metavar="NAME", type=_name, default="main", help="which one")
+    parser.add_argument("--ray", action="store_true", help="the work of the Ray cluster here")
     parser.add_argument("--check", action="store_true", help="tell what is here, and end")
     return parser
 
 
-def _tell_about() -> int:
+def _tell_about(*, has_ray: bool) -> int:
     from desktop_agent.outpost.about import about_this
 
-    told = MARK + frame(asyncio.run(about_this()))
+    told = MARK + frame(about_this(has_ray=has_ray))
     while told:
         told = told[os.write(1, told) :]
     return 0
@@ -75,7 +84,7 @@ def _tell_about() -> int:
 def serve(name: str) -> int:
     """Be the outpost of a name; does nothing when there is one."""
     from desktop_agent.outpost import server
-    from desktop_agent.outpost.work import LocalWork
+    from desktop_agent.outpost.ray_cluster import NoCluster
 
     folder = _folder()
     try:
@@ -84,14 +93,27 @@ def serve(name: str) -> int:
         return 0
     start_logging(paths.log_dir(), name="desktop-agent-outpost")
     os.chdir(folder)
-    address = Path(name)
+    address, failure = Path(name), Path(f"{name}{_FAILURE}")
     try:
         address.unlink(missing_ok=True)
-        asyncio.run(server.serve(address, LocalWork))
+        failure.unlink(missing_ok=True)
+        asyncio.run(server.serve(address, _work_of(name)))
+    except NoCluster as error:
+        failure.write_text(str(error), encoding="utf-8")
+        return 1
     finally:
         address.unlink(missing_ok=True)
         lock.release()
     return 0
+
+
+def _work_of(name: str) -> Callable[[Path, Send, Tell], Work]:
+    """Return what makes the work of an outpost; its name says which. Raises NoCluster."""
+    from desktop_agent.outpost.cluster import ClusterWork
+    from desktop_agent.outpost.ray_cluster import join
+    from desktop_agent.outpost.work import LocalWork
+
+    return partial(ClusterWork, join()) if name.startswith(_RAY) else LocalWork
 
 
 def _join(name: str) -> int:
@@ -132,8 +154,15 @@ def _connected(name: str) -> socket.socket:
         if started is None or started.poll() == 0:
             started = _start(name)
         elif started.poll() is not None or time.monotonic() > until:
-            raise OSError("the outpost did not start; its log is in " + str(paths.log_dir()))
+            raise OSError(_why(name))
         time.sleep(_PAUSE_S)
+
+
+def _why(name: str) -> str:
+    try:
+        return Path(f"{name}{_FAILURE}").read_text(encoding="utf-8")
+    except OSError:
+        return f"the outpost did not start; its log is in {paths.log_dir()}"
 
 
 def _start(name: str) -> subprocess.Popen[bytes]:
@@ -144,9 +173,15 @@ def _start(name: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=os.sep,
-        env=keyless_environment(),
+        env=_environment(name),
         start_new_session=True,
     )
+
+
+def _environment(name: str) -> dict[str, str]:
+    """Return ours without keys, but for what Ray needs of it where it is used: its token."""
+    rays = {key: value for key, value in os.environ.items() if key.startswith("RAY_")}
+    return {**keyless_environment(), **(rays if name.startswith(_RAY) else {})}
 
 
 def _folder() -> Path:

@@ -70,6 +70,8 @@ class LocalWork:
         self._runner = Runner(folder, lambda _: None, self._model)
         self._agents = AgentRuns(folder, self._store, self._model, tell)
         self._jobs: dict[str, asyncio.Task[None]] = {}
+        # Stopped before they had begun.
+        self._stopped: set[str] = set()
 
     @property
     def has_any(self) -> bool:
@@ -87,6 +89,7 @@ class LocalWork:
                 if key not in self._jobs:
                     self._jobs[key] = asyncio.create_task(self._run(order))
             case pipe.Stop():
+                self._stopped.update(key for key, job in self._jobs.items() if not job.done())
                 self._runner.stop()
             case pipe.KeepAgents(keys=keys):
                 self._agents.keep(keys)
@@ -106,6 +109,7 @@ class LocalWork:
     def acknowledged(self, key: str) -> None:
         """Forget a job."""
         self._jobs.pop(key, None)
+        self._stopped.discard(key)
 
     async def close(self) -> None:
         """Stop what runs, and end the engines."""
@@ -129,9 +133,12 @@ class LocalWork:
         try:
             place.mkdir(parents=True, mode=0o700)
             await asyncio.to_thread(self._store.copy, start.commit, copy)
-            job = Job(0, str(start.said.get("prompt")), str(copy), start.said)
-            ended = await self._runner.run(job.options(copy), start.cost_left)
-            patch = await asyncio.to_thread(self._store.patch, start.commit, copy)
+            if start.key in self._stopped:
+                ended = Ended("interrupted", "", Usage(), 0.0)
+            else:
+                job = Job(0, str(start.said.get("prompt")), str(copy), start.said)
+                ended = await self._runner.run(job.options(copy), start.cost_left)
+                patch = await asyncio.to_thread(self._store.patch, start.commit, copy)
         except (GitError, UsageError, NoSandbox, StoreError, OSError) as error:
             ended = Ended("error", "", Usage(), 0.0, str(error))
         finally:

@@ -13,6 +13,7 @@ from desktop_agent.core.network.places import Place, PlaceKind, is_target
 _PROGRAM = """p="${XDG_DATA_HOME:-$HOME/.local/share}/desktop-agent-outpost/$0/venv/bin/python"
 if [ -x "$p" ]; then exec "$p" -P -m desktop_agent "$@"; fi
 exec desktop-agent "$@\""""
+_RAY = "+ray"
 _SSH = (
     "ssh", "-T", "-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=15",
     "-oServerAliveCountMax=3", "--",
@@ -24,6 +25,11 @@ def command_of(place: Place) -> tuple[str, ...]:
     if place.kind == "command" and is_target(place.kind, place.target):
         return tuple(shlex.split(place.target))
     return in_shell(place, _PROGRAM, __version__)
+
+
+def outpost_of(place: Place, *options: str) -> tuple[str, ...]:
+    """Return what starts the outpost there. Raises ValueError."""
+    return (*command_of(place), "outpost", *(("--ray",) if place.has_ray else ()), *options)
 
 
 def in_shell(place: Place, script: str, name: str) -> tuple[str, ...]:
@@ -49,11 +55,12 @@ def place_named(said: str, known: Sequence[Place]) -> Place:
     for place in known:
         if place.name == said:
             return place
-    kind, _, target = said.partition(":")
+    kind, _, target = said.removesuffix(_RAY).partition(":")
     for one in get_args(PlaceKind):
         if kind == one and is_target(one, target.strip()):
-            return Place(said, one, target.strip())
+            return Place(said, one, target.strip(), said.endswith(_RAY))
     raise ValueError(
         f"{said!r} is neither local, the name of a place in the settings, ssh:HOST, "
-        "container:NAME, pod:NAME nor “command: …”"
+        "container:NAME, pod:NAME nor “command: …”, each with +ray behind it where it is a node of "
+        "a Ray cluster"
     )

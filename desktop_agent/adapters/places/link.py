@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from desktop_agent import __version__
-from desktop_agent.adapters.places.commands import command_of
+from desktop_agent.adapters.places.commands import outpost_of
 from desktop_agent.adapters.places.home_model import HomeModel
 from desktop_agent.adapters.places.stream import (
     ENDED,
@@ -60,7 +60,7 @@ class OutpostLink:
         """`most_tries` is how often in a row it may fail to attach again."""
         self._most_tries = most_tries
         self.name = place.name
-        self._command = (*command_of(place), "outpost", "--name", name)
+        self._command = outpost_of(place, "--name", name)
         self._follower = follower
         self.epoch = ""
         self._number = 0

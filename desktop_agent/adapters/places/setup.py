@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from desktop_agent import __version__
-from desktop_agent.adapters.places.commands import command_of
+from desktop_agent.adapters.places.commands import command_of, outpost_of
 from desktop_agent.adapters.places.install import NotInstalled, install
 from desktop_agent.adapters.places.stream import BrokenStream, greeting, last_words
 from desktop_agent.core.network.places import Place, PlaceCheck, PlaceProblem
@@ -56,7 +56,7 @@ class PlaceSetup:
     async def check(self, place: Place) -> PlaceCheck:
         """Reach a place, and return what is there, or what is in the way."""
         try:
-            command = (*command_of(place), "outpost", "--check")
+            command = outpost_of(place, "--check")
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE
             )
@@ -91,9 +91,12 @@ async def _read(process: asyncio.subprocess.Process) -> PlaceCheck:
         return _problem(f"{words} {error if not words else ''}".strip())
     finally:
         errors.cancel()
+    if about.no_cluster:
+        return PlaceCheck("no_cluster", said=about.no_cluster[:300], version=version)
     system, git = about.system[:80], about.git[:40]
     cpus, contained = about.cpus, about.no_sandbox[:300]
-    return PlaceCheck("", "", version, system, cpus, git, contained)
+    cluster = about.cluster[:80]
+    return PlaceCheck("", "", version, system, cpus, git, contained, cluster)
 
 
 def _problem(said: str) -> PlaceCheck:

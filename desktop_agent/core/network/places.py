@@ -12,7 +12,7 @@ from desktop_agent.core.messages import Value
 PlaceKind = Literal["ssh", "container", "pod", "command"]
 PlaceProblem = Literal[
     "", "no_program", "unreachable", "unknown_key", "refused", "absent", "missing", "version",
-    "silent", "not_installed", "other",
+    "silent", "not_installed", "no_cluster", "other",
 ]  # fmt: skip
 
 LONGEST_NAME = 32
@@ -25,19 +25,22 @@ class Place(Value, frozen=True):
     """Where work can run, under the person's name for it.
 
     `target` is a host of ssh, the name of a container or pod, or a whole command that starts
-    `desktop-agent` there and gives a byte stream.
+    `desktop-agent` there and gives a byte stream. Where it `has_ray` it is a node of a Ray cluster,
+    and work is spread over the nodes.
     """
 
     name: str
     kind: PlaceKind
     target: str
+    has_ray: bool = False
 
 
 class PlaceCheck(Value, frozen=True):
     """What a test found at a place. `said` are words of a program elsewhere, on one line.
 
     Without a `problem` the rest is known: version of the app, operating system, processors, git's
-    version (empty: none), and why commands can't be contained there (empty: they are).
+    version (empty: none), why commands can't be contained there (empty: they are), and what cluster
+    it is a node of.
     """
 
     problem: PlaceProblem = ""
@@ -47,6 +50,7 @@ class PlaceCheck(Value, frozen=True):
     cpus: int = 0
     git: str = ""
     no_sandbox: str = ""
+    cluster: str = ""
 
 
 class PlaceFollowed(Value, frozen=True):

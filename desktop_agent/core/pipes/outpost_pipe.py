@@ -38,7 +38,10 @@ class Hello(Value, frozen=True):
 
 
 class About(Value, frozen=True):
-    """The only frame of a test; `protocol` and `version` stay its first fields in all versions."""
+    """The only frame of a test; `protocol` and `version` stay its first fields in all versions.
+
+    `cluster` is what it is a node of, where that was asked; `no_cluster` why it is of none.
+    """
 
     protocol: int
     version: str
@@ -46,6 +49,8 @@ class About(Value, frozen=True):
     cpus: int = 0
     git: str = ""
     no_sandbox: str = ""
+    cluster: str = ""
+    no_cluster: str = ""
 
 
 class Attach(Value, frozen=True):
