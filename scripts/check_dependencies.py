@@ -43,7 +43,8 @@ def hook_findings(packages: Path) -> Iterator[str]:
 
 def main() -> int:
     root = Path(__file__).parent.parent
-    locks = (root / "requirements.lock", root / "resources" / "outpost.lock")
+    beside = (root / "resources" / name for name in ("outpost.lock", "cluster.lock"))
+    locks = (root / "requirements.lock", *beside)
     found = [
         *(line for lock in locks for line in lock_findings(lock.read_text("utf-8"), lock.name)),
         *hook_findings(Path(sysconfig.get_path("purelib"))),

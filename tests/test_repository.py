@@ -53,6 +53,17 @@ def test_nothing_but_the_command_line_prints() -> None:
     assert printing == []
 
 
+def test_ray_is_known_to_one_file_and_is_no_part_of_the_app() -> None:
+    """Its driver ends with the cluster's head: a window must not be one."""
+    named = [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "desktop_agent").rglob("*.py"))
+        if re.search(r"""import ray\b|from ray\b|["']ray["'.]""", path.read_text("utf-8"))
+    ]
+    assert named == ["desktop_agent/outpost/ray_cluster.py"]
+    assert not re.search(r"^ray==", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE)
+
+
 def test_the_lock_names_no_host_and_has_a_hash_for_everything() -> None:
     assert list(lock_findings((ROOT / "requirements.lock").read_text(encoding="utf-8"))) == []
 

@@ -133,10 +133,11 @@ class _Post:
 
 @dataclass
 class _Charge:
-    """A job or an agent: where it is, and what waits until it is somewhere."""
+    """A job or an agent: where it is, or goes, and what waits until it is there."""
 
     start: pipe.Start | pipe.StartAgent
     post: _Post | None = None
+    node: str = ""
     waiting: list[WorkOrder] = field(default_factory=list[WorkOrder])
     starts: int = 0
     is_over: bool = False
@@ -241,7 +242,7 @@ class ClusterWork:
         self._dismiss(post)
         for key in post.keys:
             charge = self._charges[key]
-            charge.post = None
+            charge.post, charge.node = None, ""
             if isinstance(charge.start, pipe.Start):
                 self._place(charge)
             else:
@@ -292,6 +293,7 @@ class ClusterWork:
         if needs != Needs():
             return self._post(await self._cluster.member(None, needs), "")
         node = min(nodes, key=self._load)
+        charge.node = node.id
         if node.id not in self._shared:
             self._shared[node.id] = asyncio.create_task(self._share(node))
         return await asyncio.shield(self._shared[node.id])
@@ -310,10 +312,8 @@ class ClusterWork:
 
     def _load(self, node: Node) -> float:
         """Return how many charges each processor of a node has."""
-        task = self._shared.get(node.id)
-        is_there = task is not None and task.done() and task.exception() is None
-        count = len(task.result().keys) if task is not None and is_there else 0
-        return count / max(1.0, node.cpus)
+        live = (one for one in self._charges.values() if not one.is_over)
+        return sum(one.node == node.id for one in live) / max(1.0, node.cpus)
 
     # -- how a charge ends ------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from desktop_agent.outpost.member import Member
 
 _GB = 1e9
 _AGAIN_S = 0.5
-_MOST_WORDS = 300
+_MOST_WORDS = 160
 
 
 class NoCluster(Exception):
@@ -31,19 +31,17 @@ class NoCluster(Exception):
 
 def join() -> RayCluster:
     """Join the cluster that this computer is a node of. Raises NoCluster."""
+    # Read when Ray is imported. Without tokens, whoever reaches a cluster runs anything on it.
+    os.environ["RAY_AUTH_MODE"] = "token"
     try:
         ray: Any = importlib.import_module("ray")
     except ImportError:
         raise NoCluster("Ray is not installed in the Python of Desktop Agent there") from None
-    # Whoever reaches a cluster without one runs what he likes on it.
-    os.environ["RAY_AUTH_MODE"] = "token"
     try:
         ray.init("auto", namespace="desktop-agent", log_to_driver=False, configure_logging=False)
     except Exception as error:  # noqa: BLE001 - Ray raises many kinds, none of them documented
-        said = " ".join(str(error).split())[:_MOST_WORDS]
-        raise NoCluster(
-            f"no Ray cluster can be joined there, or its token is another: {said}"
-        ) from None
+        said = " ".join(str(error).split()).split(". ")[0][:_MOST_WORDS]
+        raise NoCluster(f"no Ray cluster can be joined there with its token: {said}") from None
     return RayCluster(ray)
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 16
 _START_S, _PAUSE_S = 60.0, 0.05
-_RAY, _FAILURE = "ray.", ".failure"
+_CLUSTER, _FAILURE = "cluster.", ".failure"
 _NAME = re.compile(r"[a-z0-9-]{1,40}")
 
 
@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
         given = make_parser().parse_args(argv)
         if given.check:
             return _tell_about(has_ray=given.ray)
-        return _join(f"{_RAY}{given.name}" if given.ray else given.name)
+        return _join(f"{_CLUSTER}{given.name}" if given.ray else given.name)
     except UsageError as error:
         print(f"desktop-agent outpost: {error}. See --help.", file=sys.stderr)
         return 2
@@ -113,7 +113,7 @@ def _work_of(name: str) -> Callable[[Path, Send, Tell], Work]:
     from desktop_agent.outpost.ray_cluster import join
     from desktop_agent.outpost.work import LocalWork
 
-    return partial(ClusterWork, join()) if name.startswith(_RAY) else LocalWork
+    return partial(ClusterWork, join()) if name.startswith(_CLUSTER) else LocalWork
 
 
 def _join(name: str) -> int:
@@ -181,7 +181,7 @@ def _start(name: str) -> subprocess.Popen[bytes]:
 def _environment(name: str) -> dict[str, str]:
     """Return ours without keys, but for what Ray needs of it where it is used: its token."""
     rays = {key: value for key, value in os.environ.items() if key.startswith("RAY_")}
-    return {**keyless_environment(), **(rays if name.startswith(_RAY) else {})}
+    return {**keyless_environment(), **(rays if name.startswith(_CLUSTER) else {})}
 
 
 def _folder() -> Path:

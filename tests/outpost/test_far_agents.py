@@ -55,13 +55,14 @@ class FarRig(TreeRig):
         child: list[Any],
         *,
         command: str = "",
+        has_ray: bool = False,
         is_back: bool = False,
         home: Path | None = None,
         **kwargs: Any,
     ) -> None:
         self.played = model = TreeModel(main, {WORKS: child})
         self.there = tmp_path / "there"
-        box = Place("box", "command", command or far(self.there))
+        box = Place("box", "command", command or far(self.there), has_ray)
         kwargs = {"mode": "free", "settings": Settings(places=(box,)), **kwargs}
         home = home or tmp_path / "home"
         self.places = PlacesOfAgents(model, _unpriced, lambda _: None, home, goes_on=is_back)

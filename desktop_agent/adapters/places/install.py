@@ -1,7 +1,8 @@
 """Installs this version of the app at a place, in a folder of its own.
 
 Our files go there as an archive, on the stream of a shell; the pip there fetches the packages of
-`resources/outpost.lock`, each with its hash. Nothing else there is changed.
+`resources/outpost.lock`, each with its hash, or of `resources/cluster.lock`, which has Ray as well.
+Nothing else there is changed.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from desktop_agent.adapters.places.stream import last_words
 from desktop_agent.core.network.places import Place
 
 ARCHIVE = "outpost.tar.gz"
-_LOCK = "outpost.lock"
+_LOCK, _CLUSTER_LOCK = "outpost.lock", "cluster.lock"
 # No window is opened there.
 _NOT_NEEDED = frozenset({
     "gui", "_resources/app-icon", "_resources/fonts", "_resources/icons", "_resources/screenshots",
-    f"_resources/{_LOCK}", f"_resources/{ARCHIVE}",
+    f"_resources/{_LOCK}", f"_resources/{_CLUSTER_LOCK}", f"_resources/{ARCHIVE}",
 })  # fmt: skip
 _LONGEST_S = 1800.0
 # Without single quotes and backslashes: it goes through the shell of whoever logs in.
@@ -48,7 +49,7 @@ tar -xzf - -C "$new"
 "$python" -m venv "$new/venv"
 python=$new/venv/bin/python
 "$python" -m pip --disable-pip-version-check --no-input install --quiet --require-hashes \
---requirement "$new/outpost.lock"
+--requirement "$new/$1"
 mv "$new/desktop_agent" "$("$python" -c "import site; print(site.getsitepackages()[0])")"
 rm -rf "$root/$0"
 mv "$new" "$root/$0"
@@ -61,7 +62,8 @@ class NotInstalled(Exception):
 
 async def install(place: Place, version: str, archive: bytes) -> None:
     """Install; raises NotInstalled, OSError, and ValueError for a place without a shell."""
-    command = in_shell(place, _SCRIPT, version)
+    lock = _CLUSTER_LOCK if place.has_ray else _LOCK
+    command = (*in_shell(place, _SCRIPT, version), lock)
     process = await asyncio.create_subprocess_exec(
         *command, stdin=PIPE, stdout=DEVNULL, stderr=PIPE
     )
@@ -90,7 +92,8 @@ def archive_of(package: Path, resources: Path, skills: Path) -> bytes:
     """Return our own files as they are installed, and what they need, as a tar file in gzip."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        archive.add(resources / _LOCK, _LOCK, filter=_without_owner)
+        for lock in (_LOCK, _CLUSTER_LOCK):
+            archive.add(resources / lock, lock, filter=_without_owner)
         for folder, name in ((package, ""), (resources, "_resources"), (skills, "_skills")):
             for path in _needed(folder, name):
                 inside = Path("desktop_agent", name, path.relative_to(folder)).as_posix()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from desktop_agent import __version__
 from desktop_agent.core.network.places import (
@@ -59,6 +60,9 @@ class PlaceForm(QWidget):
         self._target = named(QLineEdit(), "placeTarget")
         self._target.setMaxLength(_LONGEST_TARGET)
         self._target.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        words = self.tr("Spread work over the Ray cluster it is a node of")
+        self._has_ray = named(QCheckBox(words), "placeHasRay")
+        self._has_ray.toggled.connect(self._on_edited)
         self._title = TextLabel("", "strong", name="placeFormTitle")
         self._save = TextButton(theme, "", name="testPlaceForm", clicked=self._check)
         self._cancel = GhostButton(theme, self.tr("Cancel"), name="cancelPlace")
@@ -83,7 +87,9 @@ class PlaceForm(QWidget):
             head.addWidget(widget)
         for widget in (self._save, self._cancel):
             tail.addWidget(widget)
-        column(self._title, first, self._target, last, self.line, spacing=8, within=self)
+        column(
+            self._title, first, self._target, self._has_ray, last, self.line, spacing=8, within=self
+        )
 
     def set_taken(self, names: Collection[str]) -> None:
         """Know which names other places have."""
@@ -96,6 +102,7 @@ class PlaceForm(QWidget):
         self._name.setText(place.name)
         self._kind.set_value(place.kind)
         self._target.setText(place.target)
+        self._has_ray.setChecked(place.has_ray)
         self._show_purpose()
         self._name.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -104,6 +111,7 @@ class PlaceForm(QWidget):
         self._edited = self._asked = None
         self._name.clear()
         self._target.clear()
+        self._has_ray.setChecked(False)
         self.line.clear()
         self._lock(False)
         self._show_purpose()
@@ -126,7 +134,7 @@ class PlaceForm(QWidget):
             return
         self._asked = place
         old = self._edited
-        if old is not None and (old.kind, old.target) == (place.kind, place.target):
+        if old is not None and replace(old, name=place.name) == place:
             self._accept()  # another name alone needs no test
             return
         self.line.show_busy(self.tr("Reaching {name}…").format(name=place.name))
@@ -142,7 +150,8 @@ class PlaceForm(QWidget):
     def _entered(self) -> tuple[Place, str]:
         """Return the place, and what is wrong with what was entered."""
         kind: PlaceKind = self._kind.currentData()
-        place = Place(self._name.text().strip(), kind, self._target.text().strip())
+        name, target = self._name.text().strip(), self._target.text().strip()
+        place = Place(name, kind, target, self._has_ray.isChecked())
         own = self._edited.name.casefold() if self._edited is not None else ""
         if not is_place_name(place.name):
             return place, self.tr("A name is one word of letters, digits, “.”, “-” and “_”.")
@@ -167,6 +176,7 @@ class PlaceForm(QWidget):
         self._name.setReadOnly(is_locked)
         self._target.setReadOnly(is_locked)
         self._kind.setEnabled(not is_locked)
+        self._has_ray.setEnabled(not is_locked)
         self._save.setEnabled(not is_locked)
 
     def _show_purpose(self) -> None:

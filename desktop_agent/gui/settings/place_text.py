@@ -41,7 +41,7 @@ def found_words(check: PlaceCheck) -> str:
     parts = (
         _tr("Desktop Agent {version}").format(version=check.version),
         check.system,
-        cpus if check.cpus else "",
+        check.cluster or (cpus if check.cpus else ""),
         _tr("commands are contained") if not check.no_sandbox else "",
     )
     return " · ".join(part for part in parts if part)
@@ -79,6 +79,7 @@ def problem_words(place: Place, check: PlaceCheck, version: str) -> str:
             "It has another version of Desktop Agent{theirs}. Install this one there: {version}."
         ).format(theirs=f" ({check.version})" if check.version else "", version=version),
         "not_installed": _tr("It could not be installed there: {said}"),
+        "no_cluster": _tr("Desktop Agent answers there, but not the cluster: {said}"),
         "silent": _tr("It did not answer."),
         "other": _tr("It does not answer as Desktop Agent: {said}"),
         "": "",

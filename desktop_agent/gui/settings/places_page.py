@@ -107,7 +107,8 @@ class PlacesPage(SettingsPage):
         title = self.tr("Remove {name}").format(name=name)
         remove = IconButton(theme, "trash-2", title, size=14, name="removePlace")
         remove.clicked.connect(partial(self._remove, place))
-        detail = f"{kind_titles()[place.kind]} · {place.target}"
+        parts = (kind_titles()[place.kind], place.target, "Ray" if place.has_ray else "")
+        detail = " · ".join(part for part in parts if part)
         head = item_row(theme, _ICONS[place.kind], name, detail, test, edit, remove)
         self._lines[place] = line = CheckLine(theme)
         line.mended.connect(partial(self._install, place))

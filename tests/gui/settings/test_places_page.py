@@ -101,6 +101,31 @@ def test_another_name_needs_no_test_and_another_target_does(qtbot, dialog):
     assert hit.args == [Place("gpu", "pod", "trainer-1")]
 
 
+def test_a_node_of_a_cluster_is_tested_as_one_and_shown_as_one(qtbot, dialog):
+    box = dialog.findChild(QAbstractButton, "placeHasRay")
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Space)
+    with qtbot.waitSignal(dialog.places.check_requested) as hit:
+        fill(qtbot, dialog, "head", "ssh", "me@head")
+    head = Place("head", "ssh", "me@head", has_ray=True)
+    assert hit.args == [head]
+    with qtbot.waitSignal(dialog.settings_changed) as hit:
+        dialog.places.set_result(head, FINE)
+    assert hit.args[0].places == (POD, head)
+    assert not box.isChecked(), "the next place is a new one"
+    assert [one.text() for one in dialog.findChildren(QLabel) if one.text().endswith(" · Ray")]
+    edit = next(
+        one for one in dialog.findChildren(QAbstractButton, "editPlace")
+        if "head" in one.accessibleName()
+    )  # fmt: skip
+    edit.click()
+    assert box.isChecked()
+    box.click()
+    with qtbot.waitSignal(dialog.places.check_requested) as hit:
+        fill(qtbot, dialog, "head", "ssh", "me@head")
+    assert hit.args == [Place("head", "ssh", "me@head")]
+
+
 def test_a_change_that_is_given_up_leaves_the_place_and_the_form_empty(qtbot, dialog):
     press(dialog, "editPlace")
     assert dialog.findChild(QLineEdit, "placeTarget").text() == "trainer-0"
@@ -134,6 +159,8 @@ def test_a_place_is_removed(qtbot, dialog):
         (PlaceCheck("version", "usage: …"), f"Install this one there: {__version__}"),
         (PlaceCheck("absent", "No such container"), "does not run: No such container"),
         (PlaceCheck("no_program", "docker"), "“docker” is not installed on this computer"),
+        (PlaceCheck("no_cluster", "its token is another"), "cluster: its token is another"),
+        (PlaceCheck(git="2", cpus=4, cluster="Ray 2.60.0, 3 nodes"), "Ray 2.60.0, 3 nodes"),
         (PlaceCheck("silent"), "did not answer"),
         (PlaceCheck("other", "<b>{version}</b> {said}"), "<b>{version}</b> {said}"),
     ],
