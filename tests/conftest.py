@@ -65,6 +65,7 @@ _SHOWN_FOR = (
 # The files that take longest, by their names: whoever takes them last has the others wait.
 _LONGEST = (
     "test_parsers",
+    "test_cluster",
     "test_painting",
     "test_headless",
     "test_focus_regions",

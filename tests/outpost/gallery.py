@@ -29,6 +29,9 @@ PLACES = {
     Place("trainer", "pod", "trainer-0"): PlaceCheck(
         version=_HERE, system="Linux aarch64", cpus=8, no_sandbox="bubblewrap is not installed."
     ),
+    Place("head", "ssh", "head.example", has_ray=True): PlaceCheck(
+        version=_HERE, system="Linux x86_64", git="2.43.0", cluster="Ray 2.60.0, 12 nodes"
+    ),
     Place("attic", "ssh", "attic"): PlaceCheck(
         "unreachable", "ssh: connect to host attic port 22: No route to host"
     ),
