@@ -222,4 +222,7 @@ async def _ask(gallery: Any, session: Any) -> None:
     dialog = UndoDialog(gallery.theme, plan, "Undo all changes?", gallery.window)
     dialog.open()
     await gallery.take("75-undo", dialog)
+    part(dialog, "compareUndo").click()
+    dialog.show_difference("src/webhooks/deliver.py", DiffDisplay("deliver.py", _PATCH, 1, 1))
+    await gallery.take("75-undo-compared", dialog)
     dialog.reject()

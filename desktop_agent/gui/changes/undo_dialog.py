@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from desktop_agent.core.changes import Choice, PlannedFile, Prospect, UndoPlan
+from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.changes.rows import icon_of, kind_text, renamed_text
 from desktop_agent.gui.kit.fitted_area import fit_dialog, plain_area
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
@@ -28,12 +30,15 @@ from desktop_agent.gui.kit.widgets import (
     column,
     row,
 )
+from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height
 
 _WIDE, _HIGH = 52, 44  # in widths of the text size
 _SHOWN_ROWS = 7
 # Conflicts beyond these are decided together.
 _MOST_ASKED = 50
 _MOST_SAID = 60
+# Of a difference below its question; all of it is on the page of changes.
+_MOST_LINES, _MOST_COMPARED = 14, 200_000
 _CHOICES: tuple[Choice, ...] = ("keep", "restore", "merge")
 
 
@@ -45,9 +50,12 @@ class UndoDialog(QDialog):
 
     Signals:
         decided(dict): the choice for each path that is in conflict
+        compare_requested(str): what was changed since in the file at this path; answered by
+            `show_difference`
     """
 
     decided = Signal(object)
+    compare_requested = Signal(str)
 
     def __init__(
         self,
@@ -65,6 +73,7 @@ class UndoDialog(QDialog):
         self._is_redo, self._is_result = is_redo, is_result
         self._unheld = tuple(unheld)
         self._asked: list[tuple[tuple[PlannedFile, ...], TabRow]] = []
+        self._compared: dict[str, _Comparison] = {}
         self._files: dict[Prospect, list[PlannedFile]] = {}
         for file in plan.files:
             self._files.setdefault(file.prospect, []).append(file)
@@ -98,10 +107,19 @@ class UndoDialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         """Be no higher than what there is to be decided about, now that it has its style."""
         super().showEvent(event)
+        self.resize(self.width(), self.height() - max(0, self._area.height() - self._needed()))
+
+    def _needed(self) -> int:
         needed = self._content.sizeHint().height()
         if self._content.hasHeightForWidth():
             needed = max(needed, self._content.heightForWidth(self._area.viewport().width()))
-        self.resize(self.width(), self.height() - max(0, self._area.height() - needed))
+        return needed
+
+    def _make_room(self) -> None:
+        """Grow to show what came, as far as the screen has room."""
+        more = self._needed() - self._area.height()
+        room = self.screen().availableGeometry().height() - self.frameGeometry().height()
+        self.resize(self.width(), self.height() + max(0, min(more, room)))
 
     # -- construction ------------------------------------------------------------------------
 
@@ -118,7 +136,8 @@ class UndoDialog(QDialog):
         conflicts = self._files.get("conflict", ())
         self._add_list("restore", restored, "check" if self._is_result else "undo-2", "ok")
         if conflicts:
-            words = self.tr("Changed since, your choice")
+            # A file that was moved over is asked about too: each says itself what it is.
+            words = self.tr("Your choice")
             words = self.tr("Changed here too, your choice") if self._is_result else words
             self._add_head(words, "circle-question-mark", "warn", len(conflicts))
             for file in conflicts[:_MOST_ASKED]:
@@ -201,7 +220,26 @@ class UndoDialog(QDialog):
             words.addWidget(TextLabel(since, "warn", wraps=True))
         top = Qt.AlignmentFlag.AlignTop
         mark = IconLabel(self._theme, icon, "muted")
-        self._groups.addLayout(row(12, (mark, top), (words, 1), asked))
+        compare: tuple[QWidget, ...] = ()
+        comparison = None
+        if len(files) == 1 and not self._is_result:
+            comparison = self._compared[files[0].path] = _Comparison(self._theme, path)
+            comparison.button.clicked.connect(partial(self._on_compare, files[0].path))
+            compare = (comparison.button,)
+        self._groups.addLayout(row(12, (mark, top), (words, 1), *compare, asked))
+        if comparison is not None:
+            self._groups.addWidget(comparison)
+
+    def _on_compare(self, path: str) -> None:
+        self._compared[path].clear()
+        if self._compared[path].button.isChecked():
+            self.compare_requested.emit(path)
+
+    def show_difference(self, path: str, display: DiffDisplay) -> None:
+        """Show what was changed since in a file, below its question."""
+        if self._compared[path].button.isChecked():
+            self._compared[path].show_diff(display)
+            self._make_room()
 
     def _add_foot(self, layout: QVBoxLayout) -> None:
         theme = self._theme
@@ -236,6 +274,44 @@ class UndoDialog(QDialog):
         self.accept()
 
 
+class _Comparison(QWidget):
+    """The difference of one file, and the button that asks for it."""
+
+    def __init__(self, theme: Theme, path: str) -> None:
+        super().__init__()
+        self._theme, self._path = theme, path
+        self.button = GhostButton(theme, self.tr("Compare"), "", name="compareUndo")
+        self.button.setCheckable(True)
+        self.button.setAutoDefault(False)
+        self.button.setAccessibleDescription(path)
+        self._column = column(within=self)
+        self.hide()
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.hide()
+        while (item := self._column.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+
+    def show_diff(self, display: DiffDisplay) -> None:
+        """Show a difference, or in words why there is none to see."""
+        self.clear()
+        patch = display.patch
+        if not patch.startswith("--- "):
+            words = with_marks(patch[:_MOST_SAID]) or self.tr("There is no text to compare.")
+            self._column.addWidget(TextLabel(words, "muted", self, wraps=True))
+        else:
+            shown = patch[:_MOST_COMPARED].rpartition("\n")[0] if patch[_MOST_COMPARED:] else patch
+            view = DiffView(self._theme, DiffDisplay(self._path, shown, 0, 0), self)
+            view.setObjectName("undoDifference")
+            view.setFixedHeight(
+                min(view.sizeHint().height(), diff_height(self._theme, _MOST_LINES))
+            )
+            self._column.addWidget(view)
+        self.show()
+
+
 def _possible(file: PlannedFile, choice: str) -> Choice:
     """Return the choice for a file; what can't be merged is kept."""
     found: Choice = next(one for one in _CHOICES if one == choice)
@@ -244,6 +320,28 @@ def _possible(file: PlannedFile, choice: str) -> Choice:
 
 def _since_text(file: PlannedFile) -> str:
     return with_marks(file.why or file.by)
+
+
+def title_of(plan: UndoPlan, name: str, *, is_redo: bool) -> str:
+    """Return what is asked; `name` is that of the scope's agent, if it has one."""
+    scope = plan.scope
+    if is_redo:
+        return _tr("Put back what was taken back?")
+    if scope.path:
+        return _tr("Undo the changes to {path}?").format(path=scope.path)
+    if scope.agent_id is not None:
+        return _tr("Undo what {name} changed?").format(name=name)
+    if scope.message_id is not None:
+        return _tr("Undo what was changed for this message?")
+    if scope.to_message is not None:
+        return _tr("Restore files to before this message?")
+    if scope.call_id or scope.set_id:
+        return _tr("Undo these changes?")
+    return _tr("Undo all changes?")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("UndoDialog", text)
 
 
 def needs_asking(plan: UndoPlan) -> bool:

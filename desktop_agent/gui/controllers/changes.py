@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
+from shiboken6 import isValid
 
 from desktop_agent.core.changes import (
     Choice,
@@ -21,6 +22,7 @@ from desktop_agent.core.changes import (
 )
 from desktop_agent.core.events import EngineFailed, Event, FilesChanged, TurnEnded, TurnStarted
 from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.frame.notice_bar import Notice
@@ -33,6 +35,7 @@ from desktop_agent.gui.state.session_state import NOTHING, AgentPage, Facet
 if TYPE_CHECKING:
     from desktop_agent.gui.changes.page import ChangesPage
     from desktop_agent.gui.changes.rows import ChangeRow, Named
+    from desktop_agent.gui.changes.undo_dialog import UndoDialog
     from desktop_agent.gui.transcript.view.view import TranscriptView
 
 _NOTICE = "changes"
@@ -364,7 +367,7 @@ class ChangesController(Controller):
     async def _plan(
         self, scope: UndoScope, *, is_redo: bool = False, is_seen: bool = False
     ) -> None:
-        from desktop_agent.gui.changes.undo_dialog import UndoDialog, can_do, needs_asking
+        from desktop_agent.gui.changes.undo_dialog import can_do, needs_asking
 
         try:
             plan = await self._queries.changes.plan_undo(scope)
@@ -378,16 +381,31 @@ class ChangesController(Controller):
         elif is_seen and not needs_asking(plan):
             await self._undo(plan, {}, is_redo=is_redo)
         else:
-            dialog = UndoDialog(
-                self._theme,
-                plan,
-                self._title(plan, is_redo),
-                self._frame.window(),
-                is_redo=is_redo,
-                unheld=self._unheld(plan),
-            )
+            dialog = self._new_dialog(plan, is_redo)
             dialog.decided.connect(partial(self._decide, plan, is_redo))
+            dialog.compare_requested.connect(partial(self._on_compare, dialog, scope))
             dialog.open()
+
+    def _new_dialog(self, plan: UndoPlan, is_redo: bool) -> UndoDialog:
+        from desktop_agent.gui.changes.undo_dialog import UndoDialog, title_of
+
+        agent_id, window = plan.scope.agent_id, self._frame.window()
+        info = self._known.agent(agent_id) if agent_id is not None else None
+        title = title_of(plan, info.name if info else agent_id or "", is_redo=is_redo)
+        unheld = self._unheld(plan)
+        return UndoDialog(self._theme, plan, title, window, is_redo=is_redo, unheld=unheld)
+
+    def _on_compare(self, dialog: UndoDialog, scope: UndoScope, path: str) -> None:
+        self._queries.run(self._compare(dialog, replace(scope, path=path)), "comparing")
+
+    async def _compare(self, dialog: UndoDialog, scope: UndoScope) -> None:
+        """Show in a dialog what was changed since in a file that it asks about."""
+        try:
+            found = await self._queries.changes.change_diff(scope, is_since=True)
+        except UndoError as error:
+            found = DiffDisplay(scope.path, str(error), 0, 0)
+        if isValid(dialog) and isinstance(found, DiffDisplay):
+            dialog.show_difference(scope.path, found)
 
     def _unheld(self, plan: UndoPlan) -> tuple[str, ...]:
         """Return what can't come back of the sets of a plan beside the files that it names."""
@@ -395,24 +413,6 @@ class ChangesController(Controller):
         sets = (one for one in self._known.changes.sets if one.id in wanted)
         words = dict.fromkeys(said for one in sets for said in one.unheld)
         return tuple(words)[:MOST_UNHELD]
-
-    def _title(self, plan: UndoPlan, is_redo: bool) -> str:
-        scope = plan.scope
-        if is_redo:
-            return self.tr("Put back what was taken back?")
-        if scope.path:
-            return self.tr("Undo the changes to {path}?").format(path=scope.path)
-        if scope.agent_id is not None:
-            info = self._known.agent(scope.agent_id)
-            name = info.name if info is not None else scope.agent_id
-            return self.tr("Undo what {name} changed?").format(name=name)
-        if scope.message_id is not None:
-            return self.tr("Undo what was changed for this message?")
-        if scope.to_message is not None:
-            return self.tr("Restore files to before this message?")
-        if scope.call_id or scope.set_id:
-            return self.tr("Undo these changes?")
-        return self.tr("Undo all changes?")
 
     def _decide(self, plan: UndoPlan, is_redo: bool, choices: Mapping[str, Choice]) -> None:
         self._queries.run(self._undo(plan, choices, is_redo=is_redo), "an undo")

@@ -5,8 +5,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QScrollArea
 
 from desktop_agent.core.changes import PlannedFile, UndoPlan, UndoScope
+from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.changes.undo_dialog import UndoDialog, can_do, needs_asking
 from desktop_agent.gui.kit.lists.filter_list import FilterList
+from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from tests.helpers.windows import words_in
 
 RESTORED = tuple(PlannedFile(f"src/{n}.py", "restore") for n in range(5))
@@ -49,10 +51,34 @@ def choose(dialog, number, choice):
     buttons[number].click()
 
 
+def test_what_was_changed_since_is_seen_before_it_is_decided(ask, qtbot):
+    dialog = ask(*RESTORED, MINE, OTHER)
+    asked = []
+    dialog.compare_requested.connect(asked.append)
+    mine, other = dialog.findChildren(QAbstractButton, "compareUndo")
+    mine.setFocus()
+    qtbot.keyClick(mine, Qt.Key.Key_Return)
+    assert asked == ["mine.py"]
+    patch = "--- a/mine.py\n+++ b/mine.py\n@@ -1 +1 @@\n-theirs\n+mine\n"
+    dialog.show_difference("mine.py", DiffDisplay("mine.py", patch, 1, 1))
+    shown = dialog.findChild(DiffView, "undoDifference")
+    assert shown.isVisible()
+    assert "mine.py" in shown.accessibleName()
+    assert not shown.visibleRegion().isEmpty()
+    other.click()
+    dialog.show_difference("other.bin", DiffDisplay("other.bin", "[No text.]", 0, 0))
+    assert "[No text.]" in words_in(dialog)
+    mine.click()
+    assert not shown.isVisible()
+    dialog.show_difference("mine.py", DiffDisplay("mine.py", patch, 1, 1))
+    assert asked == ["mine.py", "other.bin"]
+    assert not dialog.findChildren(DiffView, "undoDifference") or not shown.isVisible()
+
+
 def test_the_three_groups_are_told_with_their_numbers(ask):
     dialog = ask(*RESTORED, MINE, LOST, SAME)
     said = words_in(dialog)
-    for words in ("Will be restored", "Changed since, your choice", "Can’t come back"):
+    for words in ("Will be restored", "Your choice", "Can’t come back"):
         assert words in said
     rows = dialog.findChild(FilterList, "undo_restore").rows()
     assert len(rows) == 5

@@ -427,6 +427,20 @@ def test_from_a_change_to_its_call_and_from_what_was_left_to_what_is_there_now(
         return diff is not None and "+my own words" in diff.accessibleDescription()
 
     qtbot.waitUntil(compared, timeout=WAIT)
+    # As the preview asks what becomes of it, too.
+    qtbot.mouseClick(wait_part(qtbot, window, "undoChanged"), Qt.MouseButton.LeftButton)
+    dialog = wait_part(qtbot, window, "undoDialog")
+    (compare,) = dialog.findChildren(QPushButton, "compareUndo")
+    qtbot.mouseClick(compare, Qt.MouseButton.LeftButton)
+
+    def told():
+        diff = part(dialog, "undoDifference")
+        return diff is not None and "+my own words" in diff.accessibleDescription()
+
+    qtbot.waitUntil(told, timeout=WAIT)
+    with qtbot.waitSignal(dialog.finished, timeout=WAIT):
+        qtbot.mouseClick(dialog.findChild(QPushButton, "leaveUndo"), Qt.MouseButton.LeftButton)
+    window.activateWindow()  # as a window manager does
     qtbot.mouseClick(wait_part(qtbot, window, "showInConversation"), Qt.MouseButton.LeftButton)
     alpha = agents_of(window)["alpha"]
     qtbot.waitUntil(lambda: window.flow.agent == alpha.id, timeout=WAIT)
