@@ -199,7 +199,10 @@ class AgentContext:
         suspected, taken, self._suspected = self._suspected, self._tokens(request), 0
         if taken < suspected:
             between = (suspected + taken) // 2
-            windows.learn(model, base, min(between, windows.learned(model, base) or between))
+            between = min(between, windows.learned(model, base) or between)
+            windows.learn(model, base, between)
+            if self.window is None or between < self.window.tokens:
+                self.window = Window(between, "learned")  # what is kept with this answer
         self._last = usage
         self._estimate.counted(request, usage.input_tokens)
         windows.calibrate(self._estimate.calibration)

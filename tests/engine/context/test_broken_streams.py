@@ -58,6 +58,19 @@ async def test_after_the_first_lesson_no_request_of_that_length_is_cut_again(
     await rig.end()
 
 
+async def test_the_lesson_is_kept_with_the_answer_that_taught_it(tmp_path: Path) -> None:
+    """Else an app that is closed then has its next request of that length cut again."""
+    model = CuttingModel(8_000, *dumps(5), says("Painted."))
+    rig = LongRig(tmp_path, model)
+    rig.engine.set_model(rig.session_id, "m", OWN)
+    await rig.run(FIRST)
+    assert len(rig.of(ContextCompacted)) == 1
+    assert rig.messages[-1].text == "Painted."
+    assert rig.listed.sessions[0].context_source == "learned"
+    assert rig.listed.sessions[0].context_limit
+    await rig.end()
+
+
 async def test_a_short_request_that_breaks_off_is_retried_as_ever_and_nothing_is_left_out(
     tmp_path: Path,
 ) -> None:
