@@ -20,10 +20,12 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.state.session_holds import SessionHolds
 from desktop_agent.gui.state.session_state import SessionState
 from desktop_agent.gui.window.main_window import MainWindow, Start
-from desktop_agent.gui.window.tray import Attention, ask_before_closing
+from desktop_agent.gui.window.tray import Attention, make_question
 
 if TYPE_CHECKING:
     import asyncio
+
+    from desktop_agent.gui.kit.dialogs.question import Question
 
 
 class AppWindows(QObject):
@@ -42,6 +44,8 @@ class AppWindows(QObject):
         self._theme, self._bridge, self._settings = theme, bridge, settings
         self._holds: SessionHolds[QWidget] = SessionHolds()
         self._is_ending = False
+        # Whether the app may end while agents work is asked once.
+        self._question: Question | None = None
         # The first tells what happens to all.
         self.windows: list[MainWindow] = []
         # What they asked is still being given up.
@@ -165,10 +169,10 @@ class AppWindows(QObject):
 
     def may_close(self, window: QWidget) -> bool:
         # Behind another window all agents go on.
-        return len(self.windows) > 1 or self._has_agreed()
+        return len(self.windows) > 1 or self._may_end()
 
     def quit(self) -> None:
-        if self._has_agreed():
+        if self._may_end():
             self.quit_now()
 
     def quit_now(self) -> None:
@@ -219,19 +223,29 @@ class AppWindows(QObject):
         for window in (*self.windows, *self._closed):
             await window.queries.drain()
 
-    def _has_agreed(self) -> bool:
-        """Ask whether the app may end, where agents work; it may go into the tray instead."""
+    def _may_end(self) -> bool:
+        """Whether nothing works. Else ask what becomes of it; the answer ends the app, or not."""
         running = len(self.front.known.running())
         if not running:
             return True
-        has_tray = self.attention.has_tray
-        has_places = bool(self.front.flow.settings.places)
-        choice = ask_before_closing(
-            self._theme, self.front, running, has_tray=has_tray, has_places=has_places
-        )
-        if choice == "tray" and self.attention.enter_tray():
+        if self._question is None:
+            has_tray = self.attention.has_tray
+            has_places = bool(self.front.flow.settings.places)
+            self._question = make_question(
+                self._theme, self.front, running, has_tray=has_tray, has_places=has_places
+            )
+            self._question.finished.connect(self._on_answered)
+            self._question.open()
+        self._question.activateWindow()
+        return False
+
+    def _on_answered(self) -> None:
+        question, self._question = self._question, None
+        choice = question.choice if question is not None else ""
+        if choice == "quit":
+            self.quit_now()
+        elif choice == "tray" and self.attention.enter_tray():
             self.hide()
-        return choice == "quit"
 
     def _remember(self) -> None:
         remember_windows(one.number for one in self.windows)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Signal
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.core.events import (
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _LONG_S = 30.0
 _MOST_LISTED = 12
 _LONGEST, _LONGEST_TITLE = 300, 60
-Choice = Literal["tray", "quit", "cancel"]
 
 
 class Front(Protocol):
@@ -208,17 +207,6 @@ class Attention(QObject):
         return ""
 
 
-def ask_before_closing(
-    theme: Theme, parent: QWidget, running: int, *, has_tray: bool, has_places: bool
-) -> Choice:
-    """Ask what to do with the work that goes on. Closing the question is *Cancel*."""
-    box = make_question(theme, parent, running, has_tray=has_tray, has_places=has_places)
-    box.exec()
-    chosen: dict[str, Choice] = {"tray": "tray", "quit": "quit"}
-    box.deleteLater()
-    return chosen.get(box.choice, "cancel")
-
-
 def make_question(
     theme: Theme, parent: QWidget, running: int, *, has_tray: bool, has_places: bool
 ) -> Question:
@@ -243,8 +231,6 @@ def make_question(
         text=words,
         detail=detail,
     )
-    # Its answer is read once it is closed.
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     box.add(_tr("Stop and quit"), "quit", name="stopAndQuit")
     if has_tray:
         box.add(_tr("Keep working in the tray"), "tray", name="keepInTray")

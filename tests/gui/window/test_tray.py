@@ -4,8 +4,8 @@ import threading
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QSystemTrayIcon
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSystemTrayIcon
 
 from desktop_agent.core.events import (
     QuestionAsked,
@@ -20,7 +20,7 @@ from desktop_agent.gui.window.tray import Attention
 from tests.helpers.events import opened
 from tests.helpers.patience import HANG_MS
 from tests.helpers.providers import Say, Wait
-from tests.helpers.windows import Front, app_of, bridge_of
+from tests.helpers.windows import Front, app_of, bridge_of, part
 
 # The platform without a tray says so when an icon is made.
 pytestmark = pytest.mark.qt_log_ignore("systemTrayWindowChanged")
@@ -105,11 +105,6 @@ def test_the_icon_stays_while_the_window_is_in_the_tray(attention):
     assert not icon(attention).isVisible()
 
 
-def press_choice(choice):
-    box = QApplication.activeModalWidget()
-    next(one for one in box.buttons() if one.objectName() == choice).click()
-
-
 def test_what_works_goes_on_in_the_tray_and_is_there_when_the_window_is_opened_again(
     window, provider, qtbot, monkeypatch
 ):
@@ -120,8 +115,9 @@ def test_what_works_goes_on_in_the_tray_and_is_there_when_the_window_is_opened_a
     window.frame.composer.set_text("Paint the boat")
     qtbot.keyClick(window.frame.composer.focusWidget(), Qt.Key.Key_Return)
     qtbot.waitState(bridge_of(window).received, lambda: bool(window.known.running()))
-    QTimer.singleShot(0, lambda: press_choice("keepInTray"))
     window.close()
+    qtbot.waitUntil(lambda: part(window, "keepInTray") is not None, timeout=HANG_MS)
+    qtbot.mouseClick(part(window, "keepInTray"), Qt.MouseButton.LeftButton)
     assert not window.isVisible()
     may_answer.set()
     qtbot.waitState(bridge_of(window).received, lambda: not window.known.running())

@@ -5,8 +5,8 @@ import sys
 import threading
 
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDropEvent, QKeySequence
+from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QAction, QDropEvent, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -364,22 +364,40 @@ def test_in_a_narrow_window_the_sidebar_is_a_drawer(quick, qtbot):
     assert not quick.frame.sidebar.isVisible()
 
 
-def press_choice(choice):
-    box = QApplication.activeModalWidget()
-    next(one for one in box.buttons() if one.objectName() == choice).click()
+def action(window, words):
+    """Return what the menu and its shortcut do."""
+    return next(one for one in window.findChildren(QAction) if one.text() == words)
 
 
-def test_closing_while_an_agent_works_asks_first(window, provider, qtbot):
+def question(window, qtbot):
+    """Return what the window asks, once it is there."""
+    qtbot.waitUntil(lambda: part(window, "closeQuestion") is not None, timeout=WAIT)
+    return part(window, "closeQuestion")
+
+
+@pytest.mark.parametrize("way", ["the window's own cross", "Ctrl+Q"])
+def test_closing_while_an_agent_works_asks_first(window, provider, qtbot, way):
+    def close():
+        if way == "Ctrl+Q":
+            action(window, "Quit").trigger()
+        else:
+            assert not window.close()
+
     provider.push(NeverEnding())
     write(qtbot, window, "Go on for ever")
     qtbot.waitState(bridge_of(window).received, lambda: bool(window.known.running()))
-    QTimer.singleShot(0, lambda: press_choice("closeQuestionCancel"))
-    assert not window.close()
+    close()
+    close()  # asked once
+    asked = question(window, qtbot)
+    assert len(window.findChildren(QDialog, "closeQuestion")) == 1
+    with qtbot.waitSignal(asked.finished):
+        qtbot.keyClick(asked, Qt.Key.Key_Escape)
     assert window.isVisible()
     assert window.known.running()
+    qtbot.waitUntil(lambda: part(window, "closeQuestion") is None, timeout=WAIT)
+    close()
     with qtbot.waitSignal(app_of(window).closed):
-        QTimer.singleShot(0, lambda: press_choice("stopAndQuit"))
-        window.close()
+        qtbot.mouseClick(part(question(window, qtbot), "stopAndQuit"), Qt.MouseButton.LeftButton)
 
 
 def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot, theme):

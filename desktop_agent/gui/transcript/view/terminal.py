@@ -132,6 +132,8 @@ class Terminal(QDialog):
     def _end(self, words: str) -> None:
         self._say(words)
         self._clock.stop()
+        self._input.clear()
+        self._input.setPlaceholderText(self.tr("Nothing reads here any more"))
         for control in (self._input, self._stop):
             control.setEnabled(False)
 
