@@ -146,7 +146,9 @@ class TaskGraph(KeyboardRing, QGraphicsView):
         self.scene().setSceneRect(plan.box)
 
     def _room(self) -> QSizeF:
-        return QSizeF(max(10, self.viewport().width()), max(10, self.viewport().height()))
+        # Without scroll bars: what is laid out in the room they leave could have them go, and so on.
+        room = self.maximumViewportSize()
+        return QSizeF(max(10, room.width()), max(10, room.height()))
 
     def _look(self) -> None:
         """Show what is to be shown: all of it, or where the work goes on."""
