@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, SignalIns
 from PySide6.QtGui import (
     QFontMetrics,
     QHideEvent,
+    QInputMethodEvent,
     QKeyEvent,
     QKeySequence,
     QPainter,
@@ -25,8 +26,10 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLayout,
+    QPlainTextEdit,
     QPushButton,
     QSizePolicy,
+    QTextEdit,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -460,3 +463,21 @@ class UndoBar(QFrame):
         if has_focus_in(self):
             self._home.setFocus(Qt.FocusReason.OtherFocusReason)
         self._undo()
+
+
+class ReadOnlyText(QPlainTextEdit):
+    """Plain text to be read, selected and copied."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        refuse_input_methods(self)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """Take nothing: Qt would put it in the place of what is selected, read-only or not."""
+        event.ignore()
+
+
+def refuse_input_methods(text: QPlainTextEdit | QTextEdit) -> None:
+    """Have no input method offered for a text; the text must ignore their events, too."""
+    text.setAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled, False)

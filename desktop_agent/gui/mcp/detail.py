@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.core.mcp import McpLine, McpState
 from desktop_agent.gui.kit.fitted_area import plain_area
@@ -13,6 +13,7 @@ from desktop_agent.gui.kit.safe_text import hard_wrapped, with_marks
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
+    ReadOnlyText,
     Separator,
     TextButton,
     TextLabel,
@@ -155,8 +156,7 @@ class ServerDetail(QFrame):
         self._facts = FactsGrid(theme, "serverFacts")
         self._log_title = TextLabel(self.tr("Last lines it wrote"), "strong")
         self._open_log = GhostButton(theme, self.tr("Open log"), name="openServerLog")
-        self._log = named(QPlainTextEdit(), "serverLog", self.tr("Last lines it wrote"))
-        self._log.setReadOnly(True)
+        self._log = named(ReadOnlyText(), "serverLog", self.tr("Last lines it wrote"))
         self._log.setTabChangesFocus(True)
         self._connect()
         self._lay_out(content)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QGridLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from desktop_agent import __version__, paths
 from desktop_agent.core.settings import Settings
@@ -17,6 +17,7 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
     GhostButton,
+    ReadOnlyText,
     TextButton,
     TextLabel,
     column,
@@ -105,8 +106,7 @@ class AboutPage(SettingsPage):
             grid.addWidget(TextLabel(_version(package), "subtle"), number, 1)
             grid.addWidget(TextLabel(licence, "subtle"), number, 2)
         group.add_widget(table)
-        self._texts = named(QPlainTextEdit(), "licenceTexts", self.tr("Licences of all parts"))
-        self._texts.setReadOnly(True)
+        self._texts = named(ReadOnlyText(), "licenceTexts", self.tr("Licences of all parts"))
         self._texts.setMinimumHeight(220)
         self._texts.hide()
         show = GhostButton(self._theme, self.tr("Licences of all parts"), "file-text")

@@ -61,7 +61,7 @@ class PlaceForm(QWidget):
         self._target.setMaxLength(_LONGEST_TARGET)
         self._target.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         words = self.tr("Spread work over the Ray cluster it is a node of")
-        self._has_ray = named(QCheckBox(words), "placeHasRay")
+        self._has_ray = named(QCheckBox(words), "placeHasRay", words)
         self._has_ray.toggled.connect(self._on_edited)
         self._title = TextLabel("", "strong", name="placeFormTitle")
         self._save = TextButton(theme, "", name="testPlaceForm", clicked=self._check)

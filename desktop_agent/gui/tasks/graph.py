@@ -146,7 +146,7 @@ class TaskGraph(KeyboardRing, QGraphicsView):
         self.scene().setSceneRect(plan.box)
 
     def _room(self) -> QSizeF:
-        # Without scroll bars: what is laid out in the room they leave could have them go, and so on.
+        # Without scroll bars: what is laid out beside them could have them go, and come again.
         room = self.maximumViewportSize()
         return QSizeF(max(10, room.width()), max(10, room.height()))
 

@@ -2,12 +2,13 @@
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication, QTextCursor
-from PySide6.QtWidgets import QDialog, QPlainTextEdit, QPushButton
+from PySide6.QtGui import QGuiApplication, QInputMethodEvent, QTextCursor
+from PySide6.QtWidgets import QApplication, QDialog, QPlainTextEdit, QPushButton
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalResolved, ToolOutput
 from desktop_agent.core.messages import FilesDisplay, OutputDisplay
+from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from desktop_agent.gui.transcript.state.items import UserItem
 from desktop_agent.gui.transcript.state.rows import EarlierRow, WorkingRow
@@ -494,3 +495,24 @@ def test_a_session_opens_with_no_more_rows_than_are_seen_and_without_a_gap(view,
     assert len(view.page.rows) > 80
     open_page(view, opened(*long_session(40)))
     assert bar(view).maximum() > 0, "the screen is full"
+
+
+def test_an_input_method_writes_nothing_into_the_conversation(view, theme, qtbot):
+    """Qt lets it replace what is selected; rows that were written over are painted no more."""
+    open_page(view, opened(*long_session(3)))
+    browser = view.browser
+    browser.setFocus()
+    browser.selectAll()
+    before = browser.toPlainText()
+    assert before
+    typed = QInputMethodEvent()
+    typed.setCommitString("漢字\u2028")
+    QApplication.sendEvent(browser, typed)
+    assert browser.toPlainText() == before
+    assert not browser.testAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled)
+    output = OutputView(theme, "Output")
+    qtbot.addWidget(output)
+    output.set_text("what a command printed")
+    output.selectAll()
+    QApplication.sendEvent(output, typed)
+    assert output.toPlainText() == "what a command printed"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QTextCursor, QTextOption
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.gui.kit.safe_text import hard_wrapped
 from desktop_agent.gui.kit.theme import Theme, mono_font
+from desktop_agent.gui.kit.widgets import ReadOnlyText
 
 _SHOWN_CHARS = 200_000
 
 
-class OutputView(QPlainTextEdit):
+class OutputView(ReadOnlyText):
     """Shows the text; while it grows, the end stays in view if it was."""
 
     def __init__(
@@ -22,7 +23,6 @@ class OutputView(QPlainTextEdit):
         self._theme = theme
         self._mono = mono
         self._shown = ""
-        self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
         if mono:

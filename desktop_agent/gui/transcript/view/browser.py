@@ -9,6 +9,7 @@ from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
     QGuiApplication,
+    QInputMethodEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -25,6 +26,7 @@ from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollBar, QTextBrowser,
 from desktop_agent.gui.kit.lists.keyboard_focus import by_keyboard
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import refuse_input_methods
 from desktop_agent.gui.transcript.document.copy_selection import selection_text
 from desktop_agent.gui.transcript.document.document import ShownRow, TranscriptDocument
 from desktop_agent.gui.transcript.document.styles import (
@@ -88,6 +90,7 @@ class TranscriptBrowser(QTextBrowser):
             Qt.TextInteractionFlag.TextBrowserInteraction
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
+        refuse_input_methods(self)
         document = self.document()
         document.setDocumentMargin(0)
         document.setIndentWidth(LIST_INDENT)
@@ -159,6 +162,10 @@ class TranscriptBrowser(QTextBrowser):
         if frame is not None:
             self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
             QToolTip.showText(event.globalPosition().toPoint(), self.tr("Copy code"), self)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """Take nothing: Qt would put it in the place of what is selected."""
+        event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Scroll by the keys; with Shift they select, from where the user looks."""
