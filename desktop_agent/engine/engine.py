@@ -54,6 +54,7 @@ from desktop_agent.engine.skills.commands import SkillCommands
 from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.tree.budget_guard import BudgetGuard
+from desktop_agent.engine.tree.commands import TreeCommands
 from desktop_agent.engine.tree.messaging import Steering
 from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.engine.workspace.path_completion import complete_path
@@ -68,6 +69,7 @@ class Engine(
     ChangeCommands,
     KeepingCommands,
     BranchCommands,
+    TreeCommands,
 ):
     """Runs sessions. All commands are for the engine thread; they return nothing.
 
@@ -292,8 +294,7 @@ class Engine(
 
     def stop_call(self, agent_id: AgentId, call_id: str) -> None:
         """Cancel one running tool call; the agent is told of it and goes on."""
-        batch = self._agent(agent_id).batch
-        if batch is not None:
+        if (batch := self._agent(agent_id).batch) is not None:
             batch.stop(call_id)
 
     def stop_and_send(self, agent_id: AgentId, note: Note) -> None:
@@ -397,10 +398,6 @@ class Engine(
     async def probe(self, agent_id: AgentId) -> str:
         """Return how an agent stands, from its record; no model is asked."""
         return self._steering.standing_for_person(self._agent(agent_id))
-
-    async def result_of(self, agent_id: AgentId) -> str:
-        """Return the whole text that a subagent ended with."""
-        return self._agents.result(self._agent(agent_id))
 
     async def unpriced_model(self, agent_id: AgentId) -> str:
         """Return a model that an agent, or one below it, uses and whose price is not known.

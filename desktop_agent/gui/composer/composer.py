@@ -22,7 +22,7 @@ from desktop_agent.gui.composer.attachments import Attachment
 from desktop_agent.gui.composer.branch_bar import BranchBar
 from desktop_agent.gui.composer.drafts import Draft, Drafts
 from desktop_agent.gui.composer.frame import Centred, ComposerFrame
-from desktop_agent.gui.composer.input import COMMANDS, ComposerInput
+from desktop_agent.gui.composer.input import COMMANDS, RUN_ON, ComposerInput
 from desktop_agent.gui.composer.stand_ins import EndedBar, ReadOnlyBar
 from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
 from desktop_agent.gui.kit.text import plain
@@ -129,6 +129,7 @@ class Composer(QWidget):
 
     def set_settings(self, settings: Settings) -> None:
         self._settings = settings
+        self.box.set_places(one.name for one in settings.places)
         self.box.edit.send_with_ctrl_enter = settings.send_with_ctrl_enter
         self._show_buttons()
 
@@ -359,7 +360,7 @@ class Composer(QWidget):
     def _give_command(self) -> bool:
         """Give the command that the box holds, if it holds one."""
         name, _, text = self.draft().strip().partition(" ")
-        is_command = name.startswith("/") and name[1:] in COMMANDS
+        is_command = name.startswith("/") and name[1:] in (*COMMANDS, RUN_ON)
         if not is_command or self.box.parts or self.box.skills or (text and name == "/clear"):
             return False
         self.box.clear()

@@ -167,7 +167,8 @@ class SkillPopup(FilePopup):
             "remember": self.tr("Add a line to your instructions, for all your work"),
             "clear": self.tr("Begin context and task list anew; the transcript stays"),
         }
-        given = [_command_item(one, about[one]) for one in commands]
+        elsewhere = self.tr("Have a subagent do it there, in a copy of the folder")
+        given = [_command_item(one, about.get(one, elsewhere)) for one in commands]
         matching = ranked(text, prompts, lambda one: one.title)[:_SHOWN_SKILLS]
         self.show_items([*found, *given, *map(_prompt_item, matching)])
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _COMPLETION_DELAY_MS = 40
 # What a message may begin with, behind a slash, in place of a skill.
 COMMANDS = ("compact", "clear", "remember")
+# With the name of a place behind it, once for each.
+RUN_ON = "run-on"
 _MOST_SOURCES = 20
 
 
@@ -49,6 +51,7 @@ class ComposerInput(QWidget):
         self._has_images: bool | None = None
         self._skills: dict[str, Skill] = {}
         self._prompts: tuple[ServerPrompt, ...] = ()
+        self._places: tuple[str, ...] = ()
         self._sources: tuple[ServerSource, ...] = ()
         self._skill_chips = skill_row(theme, self)
         self._chips = attachment_row(theme, self)
@@ -290,6 +293,19 @@ class ComposerInput(QWidget):
         if self._skill_list is not None and self._skill_list.isVisible():
             self._on_slash_changed(self.edit.slash)
 
+    def set_places(self, names: Iterable[str]) -> None:
+        """Know the places where work can be had done."""
+        self._places = tuple(names)
+
+    def begin_task(self, place: str) -> None:
+        """Have a subagent at a place do what is in the box, once it is sent."""
+        self.edit.replace_text(f"/{RUN_ON} {place} {self.text}")
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What a message may begin with, behind a slash."""
+        return (*COMMANDS, *(f"{RUN_ON} {name}" for name in self._places))
+
     def add_skill(self, name: str) -> None:
         if name not in self._draft.skills:
             self._draft.skills.append(name)
@@ -309,7 +325,7 @@ class ComposerInput(QWidget):
 
     def _on_slash_changed(self, text: str | None) -> None:
         usable = [one for one in self._skills.values() if one.is_usable]
-        commands = [one for one in COMMANDS if text is not None and one.startswith(text)]
+        commands = [one for one in self.commands if text is not None and one.startswith(text)]
         if text is not None:
             self.offers_wanted.emit()
         has_any = usable or commands or self._prompts

@@ -191,11 +191,16 @@ class PopupController(Controller):
         self._palette.open_over(self._frame.window(), actions, newest, choices)
 
     def _offered(self) -> tuple[PickRow, ...]:
-        """Return what the palette offers to choose: mode, theme, settings, models."""
+        """Return what the palette offers to choose: mode, place, theme, settings, models."""
         from desktop_agent.gui.controllers.quick_choices import QuickChoices
 
-        mode = self._frame.composer.mode_button
-        return QuickChoices(self._session, self._settings, mode).rows(self._models or self._used())
+        composer, sources = self._frame.composer, (self._session, self._settings)
+        choices = QuickChoices(*sources, composer.mode_button, self._begin_task)
+        return choices.rows(self._models or self._used())
+
+    def _begin_task(self, place: str) -> None:
+        self._frame.composer.box.begin_task(place)
+        self._frame.composer.focus_text()
 
     def _used(self) -> tuple[ModelInfo, ...]:
         """Return the models of the settings and of all sessions.

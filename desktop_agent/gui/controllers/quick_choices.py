@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from msgspec.structs import replace
@@ -22,8 +22,14 @@ class QuickChoices:
     """Makes rows under headings; the `value` of a row is called when it is picked."""
 
     def __init__(
-        self, session: SessionController, settings: SettingsController, mode: ModeButton
+        self,
+        session: SessionController,
+        settings: SettingsController,
+        mode: ModeButton,
+        begin_task: Callable[[str], None],
     ) -> None:
+        """`begin_task` puts what has a subagent work at a place before what is typed already."""
+        self._begin_task = begin_task
         self._session = session
         self._settings = settings
         self._mode = mode
@@ -32,6 +38,7 @@ class QuickChoices:
         """Return all choices; of the models those that can be used as they are."""
         return (
             *_under(_tr("Mode"), self._modes()),
+            *_under(_tr("Run on"), self._places()),
             *_under(_tr("Theme"), self._themes()),
             *_under(_tr("Settings"), self._pages()),
             *_under(_tr("Model"), self._models(models)),
@@ -49,6 +56,20 @@ class QuickChoices:
                 value=partial(self._mode.choose, mode),
             )
             for mode, title, icon in self._mode.choices()
+        )
+
+    def _places(self) -> tuple[PickRow, ...]:
+        if self._session.info is None:
+            return ()
+        return tuple(
+            PickRow(
+                f"run on {one.name}",
+                _tr("Run on {place}…").format(place=one.name),
+                icon="server",
+                tag=one.target,
+                value=partial(self._begin_task, one.name),
+            )
+            for one in self._session.settings.places
         )
 
     def _themes(self) -> tuple[PickRow, ...]:

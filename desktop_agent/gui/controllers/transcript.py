@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
+from desktop_agent.core.network.places import LONGEST_NAME
+from desktop_agent.gui.composer.input import RUN_ON
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.remember import RememberController
 from desktop_agent.gui.controllers.search import SearchController
+from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import local_port, open_link, open_local, open_path
+from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.widgets import single_timer
 
@@ -81,8 +85,30 @@ class TranscriptController(Controller):
             self._session.tell(engine.compact, text)
         elif name == "remember":
             self._remember.add(plain(text))
+        elif name == RUN_ON:
+            self._run_on(*text.partition(" ")[::2])
         else:
             self._session.tell(engine.clear_context)
+
+    def _run_on(self, place: str, task: str) -> None:
+        """Have a subagent of the agent that is shown work at a place."""
+        told, agent_id = plain(task).strip(), self._session.agent
+        if all(one.name != place for one in self._session.settings.places):
+            words = self.tr("There is no place called “{name}” in your settings.")
+            self._refuse(place, task, words.format(name=place[:LONGEST_NAME]))
+            return
+        if not told or agent_id is None:
+            self._refuse(place, task, self.tr("What is to be done there stands behind the place."))
+            return
+        asked = self._queries.engine.run_on(agent_id, place, told)
+        self._queries.ask(lambda why: self._refuse(place, task, why) if why else None, asked)
+
+    def _refuse(self, place: str, task: str, why: str) -> None:
+        """Give back what was typed, unless something else is in the box by now."""
+        composer = self._frame.composer
+        self._frame.notices.put(RUN_ON, Notice(with_marks(why), "warn"))
+        if not composer.draft():
+            composer.set_text(f"/{RUN_ON} {place} {task}")
 
     def _complete_path(self, prefix: str) -> None:
         """Find the files for what stands behind an `@`."""
