@@ -231,13 +231,12 @@ class UndoDialog(QDialog):
             self._groups.addWidget(comparison)
 
     def _on_compare(self, path: str) -> None:
-        self._compared[path].clear()
-        if self._compared[path].button.isChecked():
+        if self._compared[path].turn():
             self.compare_requested.emit(path)
 
     def show_difference(self, path: str, display: DiffDisplay) -> None:
         """Show what was changed since in a file, below its question."""
-        if self._compared[path].button.isChecked():
+        if self._compared[path].is_wanted:
             self._compared[path].show_diff(display)
             self._make_room()
 
@@ -281,13 +280,20 @@ class _Comparison(QWidget):
         super().__init__()
         self._theme, self._path = theme, path
         self.button = GhostButton(theme, self.tr("Compare"), "", name="compareUndo")
-        self.button.setCheckable(True)
         self.button.setAutoDefault(False)
         self.button.setAccessibleDescription(path)
         self._column = column(within=self)
+        self.is_wanted = False
         self.hide()
 
-    def clear(self) -> None:
+    def turn(self) -> bool:
+        """Want it shown, or not any more; return which."""
+        self._clear()
+        self.is_wanted = not self.is_wanted
+        self.button.set_text(self.tr("Hide") if self.is_wanted else self.tr("Compare"))
+        return self.is_wanted
+
+    def _clear(self) -> None:
         """Show nothing."""
         self.hide()
         while (item := self._column.takeAt(0)) is not None:
@@ -296,7 +302,7 @@ class _Comparison(QWidget):
 
     def show_diff(self, display: DiffDisplay) -> None:
         """Show a difference, or in words why there is none to see."""
-        self.clear()
+        self._clear()
         patch = display.patch
         if not patch.startswith("--- "):
             words = with_marks(patch[:_MOST_SAID]) or self.tr("There is no text to compare.")
