@@ -69,7 +69,7 @@ def states() -> tuple[McpState, ...]:
     docs = McpServer("docs-search", url="https://docs.example/mcp", origin="folder")
     return (
         McpState(browser, "failed", why),
-        McpState(docs, "waiting", "It waits until you trust this folder."),
+        McpState(docs, "waiting", "It waits until you trust this folder.", needs_trust=True),
         McpState(McpServer("files", "uvx", ("mcp-files",), is_on=False), "off"),
         McpState(_PRIVATE, "sign_in", _SIGN_IN),
         McpState(

@@ -148,7 +148,8 @@ class McpOffer(Value, frozen=True):
 class McpState(Value, frozen=True):
     """A server and how it stands. `problem` says why it failed or what it waits for.
 
-    `needs_consent`: no sandbox holds, and the user has not said that it may run without one.
+    `needs_trust`: the user does not trust the folder that brings it. `needs_consent`: no sandbox
+    holds, and the user has not said that it may run without one.
     `is_contained` tells that its command runs in the sandbox. `since` is when it began to run.
     `changed` are the tools that are described otherwise than when they were last allowed.
     `sign_in_url` is what the user is to open in a browser to sign in, while that is waited for.
@@ -159,6 +160,7 @@ class McpState(Value, frozen=True):
     problem: str = ""
     tools: tuple[McpTool, ...] = ()
     since: float = 0.0
+    needs_trust: bool = False
     needs_consent: bool = False
     is_contained: bool = False
     changed: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ from desktop_agent.engine.agent.remote_agent import Elsewhere, RemoteAgent
 from desktop_agent.engine.agent.services import AgentSetup, DescribeModel, Environment
 from desktop_agent.engine.agent.toolbox import Toolbox
 from desktop_agent.engine.base.ports import AgentRecord, Model, ModelHost, Store, StoreError
-from desktop_agent.engine.base.session import Session, tell
+from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.context.commands import ContextCommands
 from desktop_agent.engine.context.context import ContextServices
 from desktop_agent.engine.context.windows import Windows
@@ -117,7 +117,7 @@ class Engine(
         self._context = self._new_context(around, outputs)
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
-        self._skills = around.new_skills and around.new_skills(partial(tell, emit))
+        self._skills = around.new_skills and around.new_skills(partial(self._tell_skills, emit))
         self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, emit)
 
     def _new_context(self, around: Environment, outputs: OutputFiles) -> ContextServices:

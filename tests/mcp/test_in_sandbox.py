@@ -80,7 +80,11 @@ async def test_a_folders_own_servers_wait_until_the_folder_is_trusted(tmp_path: 
     assert rig.states()["own"].phase == "waiting"
     assert not any(tool.name.startswith("mcp") for tool in rig.model.requests[0].tools)
     rig.engine.trust_folder(rig.root, "trust")
-    await rig.at_rest()
+    # At once, and not with the next message: so does its end.
+    assert rig.states()["own"].phase == "starting"
     await rig.run("two")
     assert "mcp__own__add" in {tool.name for tool in rig.model.requests[1].tools}
+    rig.engine.trust_folder(rig.root, "forget")
+    assert rig.states()["own"].needs_trust
+    assert not rig.states()["own"].tools
     await rig.engine.close()

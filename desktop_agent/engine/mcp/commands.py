@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from desktop_agent.core.events import Event
+from desktop_agent.core.events import Event, SkillsChanged
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.mcp import McpAnswer, McpError, McpLine, McpServer, McpState
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
@@ -186,6 +186,12 @@ class McpCommands(ABC):
                 emit=partial(tell, emit),
             )
         )
+
+    def _tell_skills(self, emit: Callable[[Event], None], event: Event) -> None:
+        """Pass an event on; a folder's own servers follow its files and the trust in them."""
+        tell(emit, event)
+        if isinstance(event, SkillsChanged) and self._mcp is not None:
+            self._mcp.follow(event.root)
 
     def _folder_config(self, root: str) -> tuple[str, bool]:
         """Return a folder's own configuration of servers, and whether the user trusts it."""

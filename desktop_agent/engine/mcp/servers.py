@@ -43,6 +43,10 @@ _MOST_ROOTS = 8
 _SESSION = "mcp_"
 _UNTRUSTED = "It waits until you trust this folder."
 _NO_SANDBOX = "No sandbox holds here: it runs once you allow that it can use all your files."
+_FOLDER_UNCONTAINED = (
+    "No sandbox holds here, and a folder's own server runs in one only. Add it as yours to allow "
+    "it to use all your files."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,16 @@ class Servers:
             return
         wanted, resting = self._configured(root)
         states = (*(McpState(server, "idle") for server in wanted.values()), *resting)
-        if states:
-            self._around.emit(McpChanged(root, _by_name(states)))
+        if states or self._told.get(root):
+            self._told[root] = _by_name(states)
+            self._around.emit(McpChanged(root, self._told[root]))
+
+    def follow(self, root: str) -> None:
+        """A folder's own configuration may have changed, or the trust in it."""
+        if root in self._folders:
+            self.refresh(root)
+        else:
+            self.list(root)
 
     def watch(self, root: str) -> None:
         """Tell of a folder's servers, and start those that are on."""
@@ -197,11 +209,13 @@ class Servers:
             if server.name in run or server.name in rest:
                 continue
             if not is_trusted:
-                rest[server.name] = McpState(server, "waiting", _UNTRUSTED)
+                rest[server.name] = McpState(server, "waiting", _UNTRUSTED, needs_trust=True)
             elif not server.is_on:
                 rest[server.name] = McpState(server)
             elif why := self._why_waiting(server):
-                rest[server.name] = McpState(server, "waiting", why, needs_consent=True)
+                rest[server.name] = McpState(
+                    server, "waiting", why, needs_consent=server.origin == "mine"
+                )
             else:
                 run[server.name] = server
         return run, tuple(rest.values())
@@ -227,7 +241,7 @@ class Servers:
         sandbox = confinement.sandbox
         # Whether it holds is found out at the start, before anything else.
         is_open = sandbox is None or (sandbox.is_checked and not sandbox.state.holds)
-        return _NO_SANDBOX if is_open else ""
+        return _no_sandbox(server) if is_open else ""
 
     # -- starting ------------------------------------------------------------------------------
 
@@ -281,7 +295,7 @@ class Servers:
             return None
         sandbox = self._around.confinement.sandbox
         if sandbox is None or not (await sandbox.ready()).holds:
-            raise McpError(_NO_SANDBOX)
+            raise McpError(_no_sandbox(server))
         return await sandbox.enclose(boundary, directory, server.env)
 
     def _end(self, instance: Instance) -> None:
@@ -447,6 +461,10 @@ class Servers:
     def refuse(self, command: str, words: str) -> None:
         """Tell that something was not done."""
         self._around.emit(CommandRefused(command, words))
+
+
+def _no_sandbox(server: McpServer) -> str:
+    return _FOLDER_UNCONTAINED if server.origin == "folder" else _NO_SANDBOX
 
 
 def _by_name(states: Iterable[McpState]) -> tuple[McpState, ...]:

@@ -125,7 +125,8 @@ class ServersController(Controller):
         detail.secret_wanted.connect(self._ask_secret)
         detail.restart_requested.connect(self._restart)
         detail.consent_given.connect(self._consent)
-        detail.trust_requested.connect(self._trust.look)
+        for part in (page, detail):
+            part.trust_requested.connect(self._trust.look)
         detail.sign_in_requested.connect(self._sign_in)
         detail.sign_out_requested.connect(self._sign_out)
         detail.test_requested.connect(self._test)

@@ -142,6 +142,7 @@ QTextBrowser, QListView, QTreeView, QScrollArea { background: transparent; borde
   padding: 0; outline: none; }
 QTextBrowser:focus { border: none; padding: 0; }
 QListView, QTreeView { border: 2px solid transparent; border-radius: 6px; }
+#serverTools { background: $raised; border: ${edge}px solid $line; border-radius: 8px; }
 #skillDetailArea, #updateArea, #shortcutList, #taskGraph,
 #pictureCanvas { border: 2px solid transparent;
   border-radius: 6px; }

@@ -34,7 +34,7 @@ class ServersPage(QWidget):
     Signals:
         pointed(name): this one is looked at
         switched(name, is_on)
-        add_requested, import_requested
+        add_requested, import_requested, trust_requested
         left: back to the conversation
     """
 
@@ -42,6 +42,7 @@ class ServersPage(QWidget):
     switched = Signal(str, bool)
     add_requested = Signal()
     import_requested = Signal()
+    trust_requested = Signal()
     left = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -145,6 +146,7 @@ class ServersPage(QWidget):
         self.list.pointed.connect(self._on_pointed)
         self.list.opened.connect(self._open_detail)
         self.list.switched.connect(self.switched)
+        self.list.acted.connect(self.trust_requested)
         self.detail.left.connect(self._leave_detail)
         self._theme.changed.connect(self._place)
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 
 from desktop_agent.gui.kit.lists.check_box import CheckBoxDelegate, paint_box
@@ -14,6 +22,7 @@ from desktop_agent.gui.kit.lists.list_model import (
     text_roles,
 )
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
+from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.mcp.state_mark import paint_mark
@@ -31,11 +40,13 @@ class SwitchList(QListView):
     switched(key, is_on): the user wants it so; the row changes with the next snapshot
     pointed(key): another row is the current one; empty without any
     opened(key): a click or Enter
+    acted(key): a click on the button in a row
     """
 
     switched = Signal(str, bool)
     pointed = Signal(str)
     opened = Signal(str)
+    acted = Signal(str)
 
     def __init__(
         self,
@@ -58,6 +69,7 @@ class SwitchList(QListView):
         self.rows.switched.connect(self.switched)
         self.setModel(self.rows)
         self._delegate = (_TableDelegate if is_table else _Delegate)(theme, self)
+        self._delegate.acted.connect(self.acted)
         self.setItemDelegate(self._delegate)
         self.clicked.connect(self._on_clicked)
         self.selectionModel().currentChanged.connect(lambda: self.pointed.emit(self.current_key))
@@ -111,7 +123,9 @@ class _Rows(SnapshotListModel[SwitchRow]):
 
 
 class _Delegate(CheckBoxDelegate):
-    """Icon, two lines, a word at the end, a box."""
+    """Icon, two lines, a word or a button at the end, a box."""
+
+    acted = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -123,6 +137,21 @@ class _Delegate(CheckBoxDelegate):
 
     def is_on(self, index: Index) -> bool | None:
         return index.data(ROW_ROLE).is_on
+
+    def editorEvent(
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
+    ) -> bool:
+        row: SwitchRow = index.data(ROW_ROLE)
+        if row.action and isinstance(event, QMouseEvent):
+            rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+            direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
+            button = placed(direction, rect, self._button(rect, row))
+            if button.contains(event.position().toPoint()):
+                is_left = event.button() == Qt.MouseButton.LeftButton
+                if is_left and event.type() == QEvent.Type.MouseButtonRelease:
+                    self.acted.emit(row.key)
+                return True
+        return super().editorEvent(event, model, option, index)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row: SwitchRow = index.data(ROW_ROLE)
@@ -142,6 +171,10 @@ class _Delegate(CheckBoxDelegate):
                 box = self.box(pen.rect)
                 paint_box(self._theme, painter, pen.mirrored(box), is_on=row.is_on)
                 right = box.left() - _GAP
+            if row.action:
+                button = self._button(pen.rect, row)
+                pen.button(button, row.action)
+                right = button.left() - _GAP
             self._paint_words(pen, row, inner, left, right)
 
     def _paint_words(
@@ -150,7 +183,7 @@ class _Delegate(CheckBoxDelegate):
         theme, middle = self._theme, inner.center().y()
         upper = QRect(left, inner.top() + 7, max(0, right - left), middle - inner.top() - 5)
         lower = QRect(left, middle + 2, max(0, right - left), inner.bottom() - middle - 8)
-        if row.trailing:
+        if row.trailing and not row.action:
             font = theme.font("caption")
             width = min(upper.width() // 2, QFontMetrics(font).horizontalAdvance(row.trailing) + 2)
             box = QRect(right - width, upper.top(), width + 1, upper.height())
@@ -167,6 +200,13 @@ class _Delegate(CheckBoxDelegate):
         inner = rect.adjusted(_EDGE, 0, -_EDGE, 0)
         return QRect(inner.right() - size, inner.center().y() - size // 2, size, size)
 
+    def _button(self, rect: QRect, row: SwitchRow) -> QRect:
+        metrics = QFontMetrics(self._theme.font("ui", "medium"))
+        width, height = metrics.horizontalAdvance(row.action) + 2 * _EDGE, metrics.height() + _EDGE
+        width = min(width, rect.width() // 2)
+        right = self.box(rect).left() - _GAP
+        return QRect(right - width, rect.center().y() - height // 2, width, height)
+
 
 class _TableDelegate(_Delegate):
     """Title, what is below it, a word on a ground and a box, in one line."""
@@ -178,6 +218,8 @@ class _TableDelegate(_Delegate):
         self, pen: RowPainter, row: SwitchRow, inner: QRect, left: int, right: int
     ) -> None:
         theme, font = self._theme, mono_font(self._theme)
+        if self.titles[-1:] != (row.title,):
+            pen.divide()
         line = QRect(left, inner.top(), right - left, inner.height())
         used = pen.chip(line, row.badge, line.width() // 3, row.badge_tone) + _GAP
         metrics = QFontMetrics(font)

@@ -21,7 +21,10 @@ _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 
 @dataclass(frozen=True, slots=True)
 class SwitchRow:
-    """A row of two lines with a switch (None: it has none), a word at the end and its tone."""
+    """A row of two lines with a switch (None: it has none), a word at the end and its tone.
+
+    With an `action`, a button with these words stands in place of the word at the end.
+    """
 
     key: str
     title: str
@@ -33,13 +36,17 @@ class SwitchRow:
     icon: str = ""
     # Before what is below: an icon, or `dot` or `ring`.
     mark: str = ""
+    action: str = ""
     is_on: bool | None = None
 
     @property
     def spoken(self) -> str:
         """What a screen reader says of it."""
         switch = {True: translate("Mcp", "on"), False: translate("Mcp", "off"), None: ""}
-        words = (self.title, self.below, self.trailing, self.badge, switch[self.is_on])
+        words = (
+            *(self.title, self.below, self.trailing, self.badge, self.action),
+            switch[self.is_on],
+        )
         return ", ".join(word for word in words if word)
 
 
@@ -54,6 +61,7 @@ def server_row(state: McpState) -> SwitchRow:
         tone=tone,
         mark=state_mark(state),
         trailing=" · ".join(filter(None, (count_words(state), origin_words(server)))),
+        action=translate("Mcp", "Look and trust…") if state.needs_trust else "",
         icon="server" if server.is_local else "globe",
         is_on=server.is_on,
     )

@@ -5,7 +5,7 @@ import sys
 from urllib.request import urlopen
 
 import pytest
-from PySide6.QtCore import Qt, QThread, QTimer
+from PySide6.QtCore import QPoint, Qt, QThread, QTimer
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QListView,
     QPlainTextEdit,
     QPushButton,
+    QWidget,
 )
 
 from desktop_agent import paths
@@ -106,6 +107,38 @@ def test_a_server_waits_for_a_yes_where_no_sandbox_holds(window, qtbot):
     assert not is_running(window, "honest")
     qtbot.mouseClick(part(window, "allowServer"), Qt.MouseButton.LeftButton)
     until(qtbot, lambda: is_running(window, "honest"))
+
+
+def test_a_folders_server_is_looked_at_and_trusted_from_its_row(
+    open_window, provider, project, qtbot, monkeypatch
+):
+    monkeypatch.setattr(Programs, "find", staticmethod(lambda: Programs("", "")))
+    command, *arguments = script_by_fork(SERVERS / "honest.py")
+    servers = {"mcpServers": {"honest": {"command": command, "args": arguments}}}
+    (project / ".mcp.json").write_text(json.dumps(servers))
+    window = open_window(project, model=provider.model, api_base=provider.api_base)
+
+    def said():
+        return rows.model().index(0, 0).data(int(Qt.ItemDataRole.AccessibleTextRole))
+
+    # In the sidebar before its page was ever open.
+    until(qtbot, lambda: getattr(state_of(window, "honest"), "needs_trust", False))
+    window.servers.open()
+    rows = window.findChild(QListView, "serverList")
+    until(qtbot, lambda: rows.model().rowCount() == 1)
+    assert "Look and trust…" in said()
+    place = rows.visualRect(rows.model().index(0, 0))
+    # In the midst of the button, which ends before the box with its gap.
+    button = QPoint(place.right() - 90, place.center().y())
+    qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=button)
+    until(qtbot, lambda: window.findChild(QWidget, "trustSheet") is not None)
+    qtbot.mouseClick(part(window, "trustSheetTrust"), Qt.MouseButton.LeftButton)
+    # Trusted, and no way around the sandbox for what a folder brings.
+    until(qtbot, lambda: "a folder's own server runs in one only" in said())
+    assert "Look and trust…" not in said()
+    assert not part(window, "trustServer").isVisible()
+    assert not part(window, "allowServer").isVisible()
+    assert not is_running(window, "honest")
 
 
 def test_a_secret_is_kept_apart_and_never_shown(window, qtbot):

@@ -163,6 +163,21 @@ class RowPainter:
         self.text(box.adjusted(8, 0, -8, 0), text, tone or "muted", font)
         return width
 
+    def divide(self) -> None:
+        """Draw the line between this row and the next."""
+        self.painter.setPen(QPen(self._theme.color("line"), 1))
+        y = self.rect.bottom() + 0.5
+        self.painter.drawLine(QPointF(self.rect.left(), y), QPointF(self.rect.right() + 1, y))
+
+    def button(self, box: QRect, text: str) -> None:
+        """Draw a button as the window's own look, without any state."""
+        self.painter.setPen(QPen(self._theme.color("line2"), 1))
+        self.painter.setBrush(self._theme.color("raised"))
+        edge = QRectF(self.mirrored(box)).adjusted(0.5, 0.5, -0.5, -0.5)
+        self.painter.drawRoundedRect(edge, 6, 6)
+        font = self._theme.font("ui", "medium")
+        self.text(box, text, "fg", font, side=_Align.AlignHCenter)
+
     def _round(self, box: QRectF, radius: float, token: str) -> None:
         self.painter.setPen(Qt.PenStyle.NoPen)
         self.painter.setBrush(self._theme.color(token))
