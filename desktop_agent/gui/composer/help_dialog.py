@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, Qt, QUrl
-from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextDocument
+from PySide6.QtGui import QInputMethodEvent, QTextBlockFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QTextBrowser, QWidget
 
 from desktop_agent import paths
 from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.links import open_link
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import TextButton, column, row
+from desktop_agent.gui.kit.widgets import TextButton, column, refuse_input_methods, row
 
 _WIDE, _HIGH = 56, 44  # in widths of the text size
 _LEADING = 130.0  # per cent
@@ -24,7 +24,7 @@ def open_chapter(theme: Theme, name: str, parent: QWidget) -> QDialog:
     dialog.setObjectName("helpDialog")
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle(title.removeprefix("## "))
-    browser = QTextBrowser(dialog)
+    browser = _HelpText(dialog)
     browser.setObjectName("helpText")
     browser.setAccessibleName(dialog.windowTitle())
     browser.setFont(theme.font("ui"))
@@ -41,6 +41,17 @@ def open_chapter(theme: Theme, name: str, parent: QWidget) -> QDialog:
     dialog.open()
     browser.setFocus(Qt.FocusReason.PopupFocusReason)
     return dialog
+
+
+class _HelpText(QTextBrowser):
+    """Lets no input method write into it; see `ReadOnlyText`."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        refuse_input_methods(self)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        event.ignore()
 
 
 def _document(text: str, theme: Theme, parent: QWidget) -> QTextDocument:

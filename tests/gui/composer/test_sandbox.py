@@ -5,8 +5,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QTextBrowser, QWidget
+from PySide6.QtGui import QGuiApplication, QInputMethodEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QPushButton,
+    QTextBrowser,
+    QWidget,
+)
 
 from desktop_agent.core.events import MachineSandboxChanged, SandboxChanged
 from desktop_agent.core.sandbox import SandboxState
@@ -104,7 +111,14 @@ def test_learn_more_opens_the_chapter_of_the_readme(composer, qtbot, state):
     dialog = composer.window().findChild(QDialog, "helpDialog")
     assert dialog.windowTitle() == "What it may do"
     text = dialog.findChild(QTextBrowser, "helpText")
-    assert "a sandbox: they can read the system" in " ".join(text.toPlainText().split())
+    said = text.toPlainText()
+    assert "a sandbox: they can read the system" in " ".join(said.split())
+    # An input method replaces what is selected, read-only or not.
+    text.selectAll()
+    typed = QInputMethodEvent()
+    typed.setCommitString("漢字")
+    QApplication.sendEvent(text, typed)
+    assert text.toPlainText() == said
     qtbot.keyClick(text, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
 
