@@ -233,6 +233,19 @@ def test_a_large_view_zooms_by_keys_wheel_and_buttons(view, qtbot):
     qtbot.waitUntil(lambda: scale_of(viewer) not in ("", fitted))
 
 
+def test_a_fitted_picture_finds_its_scale_at_once(view, qtbot):
+    open_page(view, opened(begins(), *looks_at(1, picture(size=(1_237, 811)))))
+    canvas = open_large(view, qtbot).findChild(QGraphicsView)
+    scales = []
+    canvas.zoomed.connect(scales.append)
+    # Here scroll bars came for a rounded pixel, made less room, went, and so on.
+    for width, high in ((339, 235), (327, 214), (147, 109)):
+        scales.clear()
+        canvas.resize(width, high)
+        QApplication.processEvents()
+        assert len(scales) <= 2
+
+
 def turn_wheel(canvas, angle):
     at = QPointF(canvas.viewport().rect().center())
     none, steady = Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase

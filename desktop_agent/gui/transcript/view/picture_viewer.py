@@ -243,6 +243,8 @@ class _Canvas(KeyboardRing, QGraphicsView):
     def fit(self) -> None:
         """Show all of it, not larger than it is, and keep to that."""
         self._is_fitted = True
+        # All of it is shown; bars that come for a rounded pixel would change the room, and so on.
+        self._show_bars(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         if self._item is None:
             return
         size, room = self._item.pixmap().size(), self.viewport().size()
@@ -257,8 +259,13 @@ class _Canvas(KeyboardRing, QGraphicsView):
         """Show it at this scale, within limits."""
         if self._item is not None:
             self._is_fitted = False
+            self._show_bars(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
             scale = min(_LARGEST, max(_SMALLEST, scale))
             self._scale_to(scale * self._own_pixels / self.devicePixelRatioF())
+
+    def _show_bars(self, policy: Qt.ScrollBarPolicy) -> None:
+        self.setHorizontalScrollBarPolicy(policy)
+        self.setVerticalScrollBarPolicy(policy)
 
     def _scale_to(self, factor: float) -> None:
         now = self.transform().m11()
