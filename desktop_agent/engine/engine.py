@@ -230,9 +230,7 @@ class Engine(
         """Change the model, from the next step on."""
         self._check_thread()
         with self._refusing("set_model", "The model was not changed"):
-            self._sessions.session(session_id).update(
-                model=model, api_base=api_base, context_limit=context_limit, touch=False
-            )
+            self._sessions.session(session_id).set_model(model, api_base, context_limit)
 
     def set_workspace(self, session_id: SessionId, workspace: Workspace) -> None:
         """Change the folders, from the next call on."""

@@ -12,6 +12,7 @@ import msgspec
 from desktop_agent.core.events import AgentEnded, AgentEvent, Event, PartDelta, ToolOutput
 from desktop_agent.core.ids import AgentId, MessageId
 from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.usage import WindowSource
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
 
 _log = logging.getLogger(__name__)
@@ -127,6 +128,17 @@ class Session:
         info = self._with(changes, touch=touch)
         if info != self._info or not self._is_saved:
             self._write((), info)
+
+    def set_model(self, model: str, api_base: str, context_limit: int | None) -> None:
+        """Use another model; what was learned of the present one's window stays with it.
+
+        Raises StoreError, and then nothing changed.
+        """
+        changes: dict[str, object] = {"model": model, "api_base": api_base}
+        if (model, api_base) != (self._info.model, self._info.api_base):
+            known: WindowSource = "known" if context_limit is not None else ""
+            changes |= {"context_limit": context_limit, "context_source": known}
+        self.update(touch=False, **changes)
 
     def begin_branch(self, before: MessageId, *events: AgentEvent, **changes: object) -> None:
         """Go on from right before a message, with these events; as `emit` for the rest.

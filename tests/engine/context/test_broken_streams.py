@@ -67,7 +67,18 @@ async def test_the_lesson_is_kept_with_the_answer_that_taught_it(tmp_path: Path)
     assert len(rig.of(ContextCompacted)) == 1
     assert rig.messages[-1].text == "Painted."
     assert rig.listed.sessions[0].context_source == "learned"
-    assert rig.listed.sessions[0].context_limit
+    learned = rig.listed.sessions[0].context_limit
+    assert learned
+    # As a run without a window does, which is told its model each time.
+    rig.engine.set_model(rig.session_id, "m", OWN)
+    rig.engine.set_mode(rig.session_id, "look")
+    await rig.once(lambda: rig.listed.sessions[0].mode == "look")
+    assert rig.listed.sessions[0].context_limit == learned
+    # What was learned says nothing of another model.
+    rig.engine.set_model(rig.session_id, "larger", OWN, 128_000)
+    await rig.once(lambda: rig.listed.sessions[0].model == "larger")
+    now = rig.listed.sessions[0]
+    assert (now.context_limit, now.context_source) == (128_000, "known")
     await rig.end()
 
 
