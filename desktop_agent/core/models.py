@@ -7,7 +7,7 @@ from typing import Literal
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import Value
 
-ServerKind = Literal["lmstudio", "ollama", "llamacpp", "vllm", "openai"]
+ServerKind = Literal["lmstudio", "ollama", "llamacpp", "llamacpp_python", "vllm", "openai"]
 
 
 class ModelInfo(Value, frozen=True):

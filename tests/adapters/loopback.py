@@ -251,6 +251,24 @@ LLAMA_CPP = {
     },
 }
 
+LLAMA_CPP_PYTHON = {
+    "/v1/models": {
+        "object": "list",
+        "data": [
+            {
+                "id": "/models/SmolLM2-135M-Instruct.Q4_1.gguf",
+                "object": "model",
+                "owned_by": "me",
+                "permissions": [],
+            }
+        ],
+    },
+    "/openapi.json": {
+        "openapi": "3.1.0",
+        "info": {"title": "🦙 llama.cpp Python API", "version": "0.3.36"},
+    },
+}
+
 VLLM = {
     "/v1/models": {
         "object": "list",

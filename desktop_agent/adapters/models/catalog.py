@@ -38,6 +38,7 @@ _KEPT_S = 600.0
 # How long a list of models may be held up by one server: the user waits for it.
 _LISTED_S = 6.0
 _PROBE_TOKENS = 256
+_TALKS_FROM = 400  # characters
 _LEAST_MEASURED = 20
 _LEAST_PIECES = 4
 _PROBE_LIMITS = Limits(first_byte_s=60, idle_s=60, retry_total_s=20, max_retries=1)
@@ -167,8 +168,10 @@ class ModelCatalog:
         elif any(isinstance(part, ToolCall) for part in answer.parts):
             result = True
         else:
-            # Cut off while it was still thinking proves nothing.
-            result = None if answer.finish == "length" else False
+            # Cut off while it was still thinking proves nothing; a text without any call does.
+            written = sum(len(part.text) for part in answer.parts if isinstance(part, TextPart))
+            is_open = answer.finish == "length" and written < _TALKS_FROM
+            result = None if is_open else False
         if result is not None:
             self._probed[model, api_base] = result
         return result

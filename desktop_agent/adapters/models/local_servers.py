@@ -281,7 +281,10 @@ async def _compatible(server: _Server) -> ServerInfo | None:
     if answer.get("object") != "list" or not listed:
         return None
     port = urlsplit(server.url).port
-    kind, title = _TITLES.get(text(listed[0], "owned_by"), ("openai", f"Server at port {port}"))
+    owner = text(listed[0], "owned_by")
+    kind, title = _TITLES.get(owner, ("openai", f"Server at port {port}"))
+    if owner == "me" and await _is_llama_cpp_python(server):
+        kind, title = "llamacpp_python", "llama-cpp-python"
     props: Json = await server.get("/props") if kind == "llamacpp" else {}
     context = count(record(props.get("default_generation_settings")), "n_ctx")
     models = tuple(
@@ -297,6 +300,15 @@ async def _compatible(server: _Server) -> ServerInfo | None:
         for raw in listed
     )
     return ServerInfo(kind, title, f"{server.url}/v1", models)
+
+
+async def _is_llama_cpp_python(server: _Server) -> bool:
+    """Whether it is the server of the Python package, which says so in its description alone.
+
+    How much context it gives a model it does not tell anywhere.
+    """
+    described = record((await server.get("/openapi.json")).get("info"))
+    return "llama.cpp" in text(described, "title")
 
 
 def _openai_model(

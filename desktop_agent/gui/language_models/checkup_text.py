@@ -45,7 +45,9 @@ def speed_text(found: ModelCheckup) -> str:
 def remedies(found: ModelCheckup, model: str) -> list[tuple[str, str]]:
     """Return what to change, each with a command that does it, or none."""
     told: list[tuple[str, str]] = []
-    if found.context is not None and found.context < GOOD_CONTEXT:
+    # The Python package's server does not tell, and gives little unless told otherwise.
+    is_little = (found.context or 0) < GOOD_CONTEXT
+    if is_little and (found.context is not None or found.server == "llamacpp_python"):
         told += _more_context(found.server, model)
     if found.has_tools is False:
         told += _tools(found.server, model)
@@ -71,6 +73,12 @@ def _more_context(server: ServerKind | str, model: str) -> list[tuple[str, str]]
         case "llamacpp":
             words = translate("Checkup", "Start llama.cpp's server with a larger context:")
             return [(words, f"llama-server -m MODEL.gguf -c {size} --jinja")]
+        case "llamacpp_python":
+            words = translate(
+                "Checkup",
+                "Its server gives 2,048 tokens unless told otherwise. Start it with more:",
+            )
+            return [(words, f"python3 -m llama_cpp.server --model MODEL.gguf --n_ctx {size}")]
         case "vllm":
             words = translate("Checkup", "Start vLLM with a larger context:")
             return [(words, f"vllm serve {model.partition('/')[2]} --max-model-len {size}")]
@@ -95,6 +103,12 @@ def _tools(server: ServerKind | str, model: str) -> list[tuple[str, str]]:
                 "Checkup", "llama.cpp's server reads tool calls only with the model's template:"
             )
             return [(words, "llama-server -m MODEL.gguf --jinja")]
+        case "llamacpp_python":
+            words = translate(
+                "Checkup", "Its server reads tool calls only in a format that it is started with:"
+            )
+            command = "python3 -m llama_cpp.server --model MODEL.gguf --chat_format"
+            return [(words, f"{command} chatml-function-calling")]
         case "vllm":
             words = translate("Checkup", "vLLM reads tool calls only when it is started with:")
             return [(words, "--enable-auto-tool-choice --tool-call-parser PARSER")]

@@ -12,7 +12,7 @@ from desktop_agent.adapters.models.catalog import ModelCatalog
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.models.local_servers import Address, find_servers
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.messages import TextPart
+from desktop_agent.core.messages import TextPart, ThinkingPart
 from desktop_agent.core.models import ModelCheckup
 from desktop_agent.core.requests import Answer, ModelRequest
 from desktop_agent.core.usage import Usage
@@ -66,6 +66,22 @@ async def test_an_answer_that_came_at_once_tells_no_speed(
             await host.close()
     assert found.fault is None
     assert (found.has_tools, found.tokens_per_s) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("part", "has_tools"),
+    [
+        (TextPart("Once upon a time, " * 30), False),
+        (TextPart("I will call it"), None),
+        (ThinkingPart("Once upon a time, " * 30), None),
+    ],
+)
+async def test_a_model_that_talks_to_the_limit_instead_calls_no_tools(
+    tmp_path: Path, part: TextPart | ThinkingPart, has_tools: bool | None
+) -> None:
+    model = ScriptedModel(Answer((part,), finish="length"), says("1 2 3"))
+    found = await catalog(tmp_path, model).examine("openai/x", "https://models.example/v1")
+    assert found.has_tools is has_tools
 
 
 @pytest.mark.parametrize(("pieces", "is_measured"), [(5, True), (2, False)])

@@ -106,6 +106,26 @@ async def test_other_servers_tell_their_context(
     assert by_title(server)[model].name.startswith("openai/")
 
 
+@pytest.mark.parametrize(
+    ("described", "kind", "title"),
+    [
+        (loopback.LLAMA_CPP_PYTHON["/openapi.json"], "llamacpp_python", "llama-cpp-python"),
+        ({"info": {"title": "Mine"}}, "openai", "Server at port {port}"),
+        ({"info": "odd"}, "openai", "Server at port {port}"),
+    ],
+)
+async def test_the_server_of_the_python_package_is_known_by_its_description(
+    described: dict[str, object], kind: str, title: str
+) -> None:
+    routes = {**loopback.LLAMA_CPP_PYTHON, "/openapi.json": described}
+    async with loopback.serve(routes) as running:
+        server = await found(running.url)
+        port = running.url.rpartition(":")[2]
+    assert server is not None
+    assert (server.kind, server.title) == (kind, title.format(port=port))
+    assert by_title(server)["SmolLM2-135M-Instruct.Q4_1"].context_limit is None
+
+
 async def test_a_llama_cpp_that_routes_has_no_context_to_tell() -> None:
     routes = {**loopback.LLAMA_CPP, "/props": {"role": "router"}}
     async with loopback.serve(routes) as running:

@@ -68,7 +68,13 @@ def test_a_small_context_comes_with_the_command_that_makes_it_larger(popover, qt
     assert QGuiApplication.clipboard().text() == command
 
 
-@pytest.mark.parametrize("kind", ["ollama", "lmstudio", "llamacpp"])
+def test_a_server_that_does_not_tell_and_gives_little_comes_with_the_command_too(popover):
+    popover.show_checkup(ModelCheckup("llamacpp_python", None, True, 5.0))
+    command = f"python3 -m llama_cpp.server --model MODEL.gguf --n_ctx {GOOD_CONTEXT}"
+    assert labels(popover, "remedyCommand") == [command]
+
+
+@pytest.mark.parametrize("kind", ["ollama", "lmstudio", "llamacpp", "llamacpp_python"])
 def test_a_model_without_tools_is_told_what_to_do_about_it(popover, kind):
     popover.show_checkup(ModelCheckup(kind, GOOD_CONTEXT, has_tools=False))
     assert "it can only talk" in lines(popover)[1]
