@@ -65,6 +65,7 @@ def test_the_output_is_seen_a_line_is_typed_and_the_command_is_stopped(window, p
     terminal.findChild(QAbstractButton, "terminalStop").click()
     qtbot.waitUntil(lambda: state(terminal).startswith("Ended with exit code"), timeout=WAIT)
     assert not line.isEnabled()
+    assert line.placeholderText() == "Nothing reads here any more"
     assert terminal.accessibleDescription() == state(terminal)
 
 
