@@ -276,6 +276,10 @@ class AgentContext:
         window = self.window.tokens if self.window is not None else max(_UNKNOWN, tokens)
         room = max(0, int(_LIMIT * window) - fixed)
         before = draft.tokens
+        if reason == "refused":
+            # A server whose template leaves out the tools takes less than what is estimated: where
+            # they would seem to fill the window by themselves, half of the history is tried.
+            room = max(room, before // 2)
         parted, message = await self._shorten(draft, request, reason, keep, room)
         if not draft.aside and message is None:
             return False

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncGenerator
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.core.events import ContextCompacted, RetryScheduled
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.requests import Accepted, ModelRequest, Retrying, StreamItem
+from desktop_agent.core.usage import Usage
 from tests.engine.context.test_compaction import FIRST, dumps
-from tests.engine.context.window_rig import LongRig, WindowModel, tokens_of
+from tests.engine.context.window_rig import SUMMARY, LongRig, WindowModel, dump, texts, tokens_of
+from tests.engine.rig import tool
 from tests.helpers.scripted import says
 
 OWN = "http://127.0.0.1:8080/v1"
@@ -20,7 +25,7 @@ class CuttingModel(WindowModel):
     """Cuts what is longer than its window, as often as it is asked, up to five times."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        if tokens_of(request) <= self.window:
+        if self.count(request) <= self.window:
             async for item in super().stream(request):
                 yield item
             return
@@ -29,6 +34,16 @@ class CuttingModel(WindowModel):
         for attempt in range(1, 6):
             yield Retrying(attempt, 0.0, BROKE)
         raise ModelError(BROKE)
+
+
+class PlainModel(CuttingModel):
+    """One whose template leaves out the prompt and the tools, and that tells no usage."""
+
+    def count(self, request: ModelRequest) -> int:
+        return tokens_of(msgspec.structs.replace(request, system="", tools=()))
+
+    def told(self, taken: int, cost: float) -> Usage:
+        return Usage()
 
 
 async def test_a_request_near_the_window_that_breaks_off_twice_is_made_shorter_and_goes_on(
@@ -43,6 +58,24 @@ async def test_a_request_near_the_window_that_breaks_off_twice_is_made_shorter_a
     assert rig.of(ContextCompacted)[0].reason == "refused"
     # Five retries of each would have been told; the second break is the last.
     assert len(rig.of(RetryScheduled)) == len(model.refused)
+    await rig.end()
+
+
+async def test_what_seems_to_be_filled_by_the_tools_alone_is_made_shorter_all_the_same(
+    tmp_path: Path,
+) -> None:
+    """The real server of a small model: of what it was told, half fitted."""
+    model = PlainModel(1_500, *(says(f"word {n}") for n in range(1, 9)))
+    words = "It does this and that. " * 100
+    many = [dataclasses.replace(tool(f"t{n}", dump), description=words) for n in range(10)]
+    rig = LongRig(tmp_path, model, tools=many)
+    rig.engine.set_model(rig.session_id, "m", OWN)
+    for turn in range(1, 9):
+        ended = await rig.run(f"{turn} " * 1_000)
+        assert (ended.reason, ended.fault) == ("finished", None)
+        assert rig.messages[-1].text == f"word {turn}"
+    assert any(SUMMARY in text for text in texts(rig.history))
+    assert len(model.refused) <= 2
     await rig.end()
 
 

@@ -41,8 +41,16 @@ class WindowModel:
         self.summaries: list[ModelRequest] = []
         self.refused: list[ModelRequest] = []
 
+    def count(self, request: ModelRequest) -> int:
+        """Return what a request takes of its window."""
+        return tokens_of(request)
+
+    def told(self, taken: int, cost: float) -> Usage:
+        """Return what it says of that."""
+        return Usage(taken, 20, cost=cost)
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        taken = tokens_of(request)
+        taken = self.count(request)
         if taken > self.window:
             self.refused.append(request)
             words = f"This model's maximum context length is {self.window} tokens."
@@ -51,7 +59,7 @@ class WindowModel:
             self.summaries.append(request)
             if isinstance(self.summary, ModelError):
                 raise self.summary
-            yield Answer((TextPart(self.summary),), usage=Usage(taken, 20, cost=0.5))
+            yield Answer((TextPart(self.summary),), usage=self.told(taken, 0.5))
             return
         self.requests.append(request)
         reply = self.script.pop(0) if self.script else says("Done.")
@@ -59,7 +67,7 @@ class WindowModel:
             raise reply
         answer = reply(request) if callable(reply) else reply
         yield Accepted()
-        yield Answer(answer.parts, usage=Usage(taken, 20, cost=0.0))
+        yield Answer(answer.parts, usage=self.told(taken, 0.0))
 
 
 async def dump(args: Any, _: ToolContext) -> ToolOutput:
