@@ -84,11 +84,14 @@ async def test_a_model_that_talks_to_the_limit_instead_calls_no_tools(
     assert found.has_tools is has_tools
 
 
-@pytest.mark.parametrize(("pieces", "is_measured"), [(5, True), (2, False)])
+@pytest.mark.parametrize(
+    ("pieces", "usage", "is_measured"),
+    [(5, Usage(10, 40), True), (2, Usage(10, 40), False), (50, Usage(), True)],
+)
 async def test_the_speed_is_that_of_an_answer_in_pieces(
-    tmp_path: Path, pieces: int, is_measured: bool
+    tmp_path: Path, pieces: int, usage: Usage, is_measured: bool
 ) -> None:
-    answer = Answer(tuple(TextPart(f"{n} ") for n in range(pieces)), usage=Usage(10, 40))
+    answer = Answer(tuple(TextPart(f"{n} ") for n in range(pieces)), usage=usage)
     model = ScriptedModel(calls(("ping", {})), answer)
     found = await catalog(tmp_path, model).examine("openai/x", "https://models.example/v1")
     assert (found.tokens_per_s is not None) is is_measured
