@@ -153,7 +153,7 @@ class PopupController(Controller):
         self._model_picker = picker = ModelPicker(self._theme, self._frame.window())
         picker.chosen.connect(self._on_model_chosen)
         picker.key_requested.connect(self._settings.open_keys)
-        picker.settings_requested.connect(self._settings.open)
+        picker.settings_requested.connect(self._settings.open_keys)
         picker.favourites_changed.connect(self._on_favourites_changed)
         picker.check_requested.connect(self._check_model)
         return picker

@@ -131,7 +131,10 @@ class SettingsDialog(QDialog):
     def show_keys(self, provider: str = "") -> None:
         """Show where a key is entered, for this provider if it is known."""
         self.open_page("models")
-        self.models.key_form.select_provider(provider)
+        if provider:
+            self.models.key_form.select_provider(provider)
+        else:
+            self.models.key_form.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _on_changed(self, settings: Settings) -> None:
         # Every page holds its own copy: a change on one must not undo another's.

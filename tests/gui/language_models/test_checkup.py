@@ -3,7 +3,14 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QWidget,
+)
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import ModelCheckup, ModelInfo
@@ -12,6 +19,7 @@ from desktop_agent.gui.kit.check_line import CheckLine
 from desktop_agent.gui.language_models.checkup_popover import CheckupPopover
 from desktop_agent.gui.language_models.checkup_text import GOOD_CONTEXT
 from desktop_agent.gui.language_models.picker import ModelPicker
+from desktop_agent.gui.settings.dialog import SettingsDialog
 from desktop_agent.gui.settings.models_page import ModelsPage
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, Say
@@ -129,3 +137,17 @@ def test_the_check_asks_the_model_and_shows_what_came(window, provider, qtbot):
     popover = window.findChild(CheckupPopover)
     qtbot.waitUntil(lambda: "Tools: it calls them" in lines(popover), timeout=WAIT)
     assert len(provider.requests) == 2, "a check costs two requests, no more"
+
+
+def test_adding_a_key_or_a_server_leads_to_where_they_are_added(window, qtbot):
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+    window.popups.open_models()
+    add = window.findChild(ModelPicker).findChild(QAbstractButton, "addModelSource")
+    qtbot.mouseClick(add, Qt.MouseButton.LeftButton)
+    dialog = window.findChild(SettingsDialog)
+    field = dialog.findChild(QLineEdit, "keyField")
+    qtbot.waitUntil(field.isVisible, timeout=WAIT)
+    qtbot.waitUntil(lambda: dialog.focusWidget() is field, timeout=WAIT)
+    # The provider is told from the key, since none was named.
+    qtbot.keyClicks(field, "sk-ant-something")
+    assert dialog.models.key_form.findChild(QComboBox).currentData() == "anthropic"
