@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from msgspec.structs import replace
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models import KeyInfo, ModelInfo
@@ -101,12 +101,7 @@ class ModelsPage(SettingsPage):
         self._show_places()
 
     def set_keys(self, keys: tuple[KeyInfo, ...]) -> None:
-        self.key_form.setParent(None)
-        self._keys.clear()
-        for key in keys:
-            self._keys.add_widget(self._key_row(key))
-        self._keys.add_widget(_padded(self.key_form))
-        self.key_form.show()
+        _refill(self._keys, list(map(self._key_row, keys)), self.key_form)
 
     def set_models(self, models: tuple[ModelInfo, ...]) -> None:
         self._models = tuple(models)
@@ -138,16 +133,13 @@ class ModelsPage(SettingsPage):
         return item_row(self._theme, "key", provider_title(key.provider), origin, delete)
 
     def _show_servers(self) -> None:
-        self.server_form.setParent(None)
-        self._servers.clear()
+        lines: list[QWidget] = []
         for server in self._settings.servers:
             name = self.tr("Remove {server}").format(server=server.title)
             remove = IconButton(self._theme, "trash-2", name, size=14, name="removeServer")
             remove.clicked.connect(lambda _=False, one=server: self._remove_server(one))
-            line = item_row(self._theme, "server", server.title, server.api_base, remove)
-            self._servers.add_widget(line)
-        self._servers.add_widget(_padded(self.server_form))
-        self.server_form.show()
+            lines.append(item_row(self._theme, "server", server.title, server.api_base, remove))
+        _refill(self._servers, lines, self.server_form)
 
     def _show_listed(self) -> None:
         self._listed.clear()
@@ -234,6 +226,21 @@ class ModelsPage(SettingsPage):
     def _change(self, settings: Settings) -> None:
         self.show_settings(settings)
         self.changed.emit(settings)
+
+
+def _refill(group: SettingGroup, lines: list[QWidget], form: QWidget) -> None:
+    """Show these lines and the form below them; the focus stays in the group if it was there."""
+    focused = group.window().focusWidget()
+    is_here = focused is not None and group.isAncestorOf(focused)
+    is_in_form = focused is not None and form.isAncestorOf(focused)
+    form.setParent(None)
+    group.clear()
+    for line in lines:
+        group.add_widget(line)
+    group.add_widget(_padded(form))
+    form.show()
+    if is_here:
+        (focused if is_in_form else form).setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 def _padded(widget: QWidget) -> QWidget:

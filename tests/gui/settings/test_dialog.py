@@ -174,7 +174,9 @@ def test_a_form_that_is_being_filled_survives_new_keys(qtbot, dialog):
     dialog.open_page("models")
     field = dialog.findChild(QLineEdit, "keyField")
     field.setText("half a key")
+    field.setFocus()
     dialog.models.set_keys((KeyInfo("openai", "keyring"),))
+    assert dialog.focusWidget() is field, "what is typed on goes there"
     assert dialog.findChild(QLineEdit, "keyField").text() == "half a key"
     qtbot.waitUntil(field.isVisible)
 
@@ -191,10 +193,13 @@ def test_without_a_keyring_the_choice_of_a_file_is_offered(dialog):
 
 def test_servers_are_added_and_removed(qtbot, dialog):
     dialog.open_page("models")
-    dialog.findChild(QLineEdit, "serverAddress").setText("10.0.0.4:8000/v1")
-    dialog.findChild(QAbstractButton, "testServer").click()
+    address = dialog.findChild(QLineEdit, "serverAddress")
+    address.setFocus()
+    address.setText("10.0.0.4:8000/v1")
+    qtbot.keyClick(address, Qt.Key.Key_Return)
     with qtbot.waitSignal(dialog.settings_changed) as hit:
         dialog.models.server_form.set_result(None)
+    assert dialog.focusWidget().objectName() == "modelSearch", "its models are offered"
     added = CustomServer("10.0.0.4:8000", "https://10.0.0.4:8000/v1")
     assert hit.args[0].servers == (added,)
     with qtbot.waitSignal(dialog.settings_changed) as hit:
