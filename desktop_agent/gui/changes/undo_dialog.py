@@ -244,7 +244,6 @@ class UndoDialog(QDialog):
         theme = self._theme
         self._words = TextLabel("", "muted", self, name="undoSummary", wraps=True)
         leave = GhostButton(theme, self.tr("Cancel"), "", self, name="leaveUndo")
-        leave.setAutoDefault(False)
         leave.clicked.connect(self.reject)
         icon = "redo-2" if self._is_redo else "check" if self._is_result else "undo-2"
         self._take = PrimaryButton(theme, "", icon, self, name="takeUndo")
@@ -280,7 +279,6 @@ class _Comparison(QWidget):
         super().__init__()
         self._theme, self._path = theme, path
         self.button = GhostButton(theme, self.tr("Compare"), "", name="compareUndo")
-        self.button.setAutoDefault(False)
         self.button.setAccessibleDescription(path)
         self._column = column(within=self)
         self.is_wanted = False

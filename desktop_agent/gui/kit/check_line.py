@@ -39,7 +39,6 @@ class CheckLine(QWidget):
         self._force = GhostButton(theme, self.tr("Save anyway"), name="saveAnyway")
         self._force.clicked.connect(self.forced)
         self._mend = TextButton(theme, "", name="mendWhatFailed")
-        self._mend.setAutoDefault(False)
         self._mend.clicked.connect(self.mended)
         buttons = (self._mend, self._force)
         row(self._spinner, self._icon, (self._label, 1), *buttons, within=self)

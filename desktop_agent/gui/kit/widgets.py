@@ -147,6 +147,8 @@ class TextButton(EnterPresses, _Pictured, QPushButton):
         self.setProperty("kind", self._kind)
         self.set_text(text)
         self.setObjectName(name)
+        # Enter in a field must press no button that merely stands first in its dialog.
+        self.setAutoDefault(False)
         if clicked is not None:
             self.clicked.connect(clicked)
         self._is_drawn = not icon

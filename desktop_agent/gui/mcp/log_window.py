@@ -36,7 +36,6 @@ class LogWindow(QDialog):
         self._view = OutputView(theme, title, self)
         self._has_lines = False
         close = GhostButton(theme, self.tr("Close"), name="closeServerLog", clicked=self.close)
-        close.setAutoDefault(False)
         column(
             TextLabel(about, "muted", wraps=True),
             (self._view, 1),

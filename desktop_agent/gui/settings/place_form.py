@@ -73,8 +73,6 @@ class PlaceForm(QWidget):
         for field in (self._name, self._target):
             field.returnPressed.connect(self._check)
             field.textChanged.connect(self._on_edited)
-        for button in (self._save, self._cancel):
-            button.setAutoDefault(False)
         self.setFocusProxy(self._name)
         self._lay_out()
         self._on_kind()

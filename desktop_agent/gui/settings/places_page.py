@@ -99,7 +99,6 @@ class PlacesPage(SettingsPage):
         theme, name = self._theme, place.name
         test = TextButton(theme, self.tr("Test"), name="testPlace")
         test.setAccessibleName(self.tr("Test {name}").format(name=name))
-        test.setAutoDefault(False)
         test.clicked.connect(partial(self._test, place))
         title = self.tr("Change {name}").format(name=name)
         edit = IconButton(theme, "pencil", title, size=14, name="editPlace")

@@ -93,7 +93,6 @@ class RefuseRuleForm(QWidget):
         self._pattern.returnPressed.connect(self._add)
         self._pattern.textChanged.connect(self._show_state)
         self._add_button = TextButton(theme, self.tr("Add rule"), "plus", name="addRefusal")
-        self._add_button.setAutoDefault(False)
         self._add_button.clicked.connect(self._add)
         self._where = QWidget()
         self._scopes = FlowLayout(self._where, 8)

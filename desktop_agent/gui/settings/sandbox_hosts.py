@@ -78,7 +78,6 @@ class AllowHostForm(QWidget):
         self._wrong = TextLabel("", "warn", name="wrongHost", wraps=True)
         self._add_button = TextButton(theme, self.tr("Allow host"), "plus")
         self._add_button.setObjectName("addHost")
-        self._add_button.setAutoDefault(False)
         self._add_button.clicked.connect(self._add)
         self._scope = ChoiceBox("hostScope", ())
         self._scope.setAccessibleName(self.tr("Where it is allowed"))

@@ -191,7 +191,6 @@ class SandboxPage(SettingsPage):
         size = QLocale().formattedDataSize(cache.size, 1, QLocale.DataSizeFormat.DataSizeSIFormat)
         empty = TextButton(self._theme, self.tr("Empty"), "trash-2")
         empty.setObjectName("emptyCache")
-        empty.setAutoDefault(False)
         empty.setAccessibleName(self.tr("Empty the cache of {folder}").format(folder=title))
 
         def ask() -> None:

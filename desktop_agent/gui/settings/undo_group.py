@@ -41,7 +41,6 @@ class UndoGroup(SettingGroup):
         for one in usage:
             name = path_text(short_path(one.folder))
             empty = TextButton(self._theme, self.tr("Empty…"), name="emptyUndo")
-            empty.setAutoDefault(False)
             empty.setAccessibleDescription(name)
             empty.clicked.connect(partial(self._ask, one.folder, name))
             detail = size_text(one.size)

@@ -222,8 +222,6 @@ class AddSkillSheet(QDialog):
         self._back.clicked.connect(lambda: self._go(0))
         self._leave = GhostButton(theme, self.tr("Cancel"), "", self, name="addSkillCancel")
         self._leave.clicked.connect(self._on_cancel)
-        for button in (self._fetch_button, self._install, self._back, self._leave):
-            button.setAutoDefault(False)
         return row(self._back, None, self._leave, self._fetch_button, self._install)
 
     # -- steps -------------------------------------------------------------------------------

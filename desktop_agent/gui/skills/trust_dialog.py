@@ -165,9 +165,6 @@ class TrustSheet(QDialog):
         ignore.clicked.connect(lambda: self._decide("ignore"))
         later = GhostButton(theme, self.tr("Decide later"), "", self, name="trustSheetLater")
         later.clicked.connect(self.reject)
-        # Enter must not trust by accident: Trust is pressed, never the answer to a stray key.
-        for button in (trust, again, ignore, later):
-            button.setAutoDefault(False)
         return row(None, later, ignore, again, trust)
 
     def _look_again(self) -> None:

@@ -50,11 +50,9 @@ class UpdateSheet(QDialog):
         layout.addWidget(self._make_diffs(update.diff), 1)
         self._take = PrimaryButton(theme, self.tr("Update"), "refresh-cw", self)
         self._take.setObjectName("takeUpdate")
-        self._take.setAutoDefault(False)
         self._take.clicked.connect(self.accept)
         leave = GhostButton(theme, self.tr("Not now"), "", self, clicked=self.reject)
         leave.setObjectName("leaveUpdate")
-        leave.setAutoDefault(False)
         layout.addLayout(row(None, leave, self._take))
         fit_dialog(self, theme, _WIDE, _HIGH)
 

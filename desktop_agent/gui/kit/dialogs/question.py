@@ -80,9 +80,7 @@ class Question(QDialog):
         return [*labels]
 
     def _make_button(self, text: str, name: str, icon: str = "", token: str = "") -> TextButton:
-        button = TextButton(self._theme, text, icon, self, token=token, name=name)
-        button.setAutoDefault(False)
-        return button
+        return TextButton(self._theme, text, icon, self, token=token, name=name)
 
     def _choose(self, choice: str) -> None:
         self.choice = choice

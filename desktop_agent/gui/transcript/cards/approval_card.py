@@ -292,8 +292,6 @@ class ApprovalCard(AskCard):
         flow = FlowLayout(strip, 8, is_last_trailing=True)
         for button in (*shown, self._all, refuse):
             flow.addWidget(button)
-        for button in strip.findChildren(TextButton):
-            button.setAutoDefault(False)
         return strip
 
     # -- answering -----------------------------------------------------------------------

@@ -162,7 +162,6 @@ def menu_button(theme: Theme, text: str, name: str, menu: Callable[[], QMenu | N
     button = TextButton(theme, text, "chevron-down")
     put_icon_behind(button)
     button.setObjectName(name)
-    button.setAutoDefault(False)
 
     def pop_up() -> None:
         if opened := menu():

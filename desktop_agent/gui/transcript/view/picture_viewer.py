@@ -109,18 +109,14 @@ class PictureViewer(QDialog):
                 QShortcut(QKeySequence(key), self, act)
         for key in ("0", "Ctrl+0"):
             QShortcut(QKeySequence(key), self, canvas.fit)
-        for button in (fit, whole):
-            button.setAutoDefault(False)
         return [fit, whole, smaller, larger]
 
     def _end_buttons(self, theme: Theme) -> list[QWidget]:
         save = TextButton(theme, self.tr("Save as…"), "download", name="savePicture")
         save.setToolTip(self.tr("Keep a copy of the file (Ctrl+S)"))
-        save.setAutoDefault(False)
         save.clicked.connect(self._ask_where)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Save), self, self._ask_where)
         close = PrimaryButton(theme, self.tr("Close"), name="closePicture", clicked=self.accept)
-        close.setAutoDefault(False)
         return [save, close]
 
     def _step(self, step: int) -> None:

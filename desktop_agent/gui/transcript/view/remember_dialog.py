@@ -69,7 +69,6 @@ class RememberDialog(QDialog):
         self._keep.setDefault(True)
         self._keep.clicked.connect(self._accept)
         leave = GhostButton(theme, self.tr("Cancel"), "", self, clicked=self.reject)
-        leave.setAutoDefault(False)
         where = TextLabel(self.tr("Where it is written"), "strong", self)
         choices = column(where, self._mine, self._caption(about_mine), spacing=theme.space("xs"))
         if root:

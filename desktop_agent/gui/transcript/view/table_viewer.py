@@ -64,7 +64,6 @@ class TableViewer(QDialog):
         self._state = TextLabel(self.tr("Reading…"), "muted", self, name="tableState", wraps=True)
         self._view = self._make_view(title)
         close = PrimaryButton(theme, self.tr("Close"), name="closeTable", clicked=self.accept)
-        close.setAutoDefault(False)
         foot = row((self._state, 1), close)
         column(self._field, (self._view, 1), foot, spacing=10, edges=(16, 14, 16, 14), within=self)
         self.resize(960, 640)
