@@ -223,9 +223,10 @@ def _listed_model(raw: Json, provider: str) -> ModelInfo:
 
 def _server_model(raw: Json, title: str, api_base: str) -> ModelInfo:
     name = text(raw, "id")
+    file = name.removesuffix(".gguf")  # of llama.cpp, with its whole path
     return ModelInfo(
         f"openai/{name}",
-        title=name,
+        title=name if file == name else file.rpartition("/")[2],
         provider=title,
         api_base=api_base,
         context_limit=_context(raw),

@@ -251,6 +251,22 @@ async def test_a_typed_address_works_with_and_without_its_v1(tmp_path: Path, typ
     assert (model.provider, model.context_limit) == ("Lab", 24576)
 
 
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("/models/Qwen3-4B-Q4_K_M.gguf", "Qwen3-4B-Q4_K_M"), ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B")],
+)
+async def test_a_model_that_is_a_file_is_called_by_its_name_alone(
+    tmp_path: Path, name: str, title: str
+) -> None:
+    routes = {"/v1/models": {"object": "list", "data": [{"id": name, "object": "model"}]}}
+    async with loopback.serve(routes) as running:
+        settings = Settings(servers=(CustomServer("Lab", running.url),))
+        models = await catalog(tmp_path).models(settings)
+    assert [(one.name, one.title) for one in models if one.provider == "Lab"] == [
+        (f"openai/{name}", title)
+    ]
+
+
 async def test_a_typed_server_gets_its_own_key_and_no_other(tmp_path: Path) -> None:
     async with loopback.serve(loopback.VLLM) as running:
         secrets = Secrets(tmp_path, environment={"OPENAI_API_KEY": "sk-not-for-you"})
