@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDialog, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
 
@@ -21,6 +21,8 @@ class FittedArea(QScrollArea):
         self.setWidget(content)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        # As a scroll area it would have what it stands in take room that is left over.
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         content.setAutoFillBackground(False)
         content.installEventFilter(self)
 

@@ -44,6 +44,7 @@ QLabel[tone="accent"] { background: $accentSoft; color: $accent; }
 """)
 
 _BUTTONS = Template("""
+QAbstractButton, QComboBox, QAbstractSlider, QTabBar { outline: none; }
 QPushButton { background: $raised; color: $fg; border: ${edge}px solid $line2; border-radius: 6px;
   padding: 5px 12px; min-height: 18px; font-weight: 500; }
 QPushButton:hover { background: $hover; }

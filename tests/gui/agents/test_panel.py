@@ -11,6 +11,7 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QAccessible, QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QApplication,
     QLabel,
     QLineEdit,
     QMenu,
@@ -812,6 +813,17 @@ def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
     assert not panel.strip.quote.isHidden()
     button(panel, "probeClose").click()
     assert panel.strip.quote.isHidden()
+
+
+def test_an_answer_takes_no_room_that_is_left_over(panel, qtbot) -> None:
+    follow(panel, opened(agent(ONE, "a")))
+    panel.select(ONE)
+    button(panel, "steer-probe").click()
+    panel.set_probe_result(ONE, "running")
+    panel.resize(320, 1_600)
+    QApplication.processEvents()
+    quote = panel.strip.quote
+    assert quote.height() == quote.heightForWidth(quote.width())
 
 
 def test_a_question_aside_waits_for_its_answer(panel, qtbot) -> None:

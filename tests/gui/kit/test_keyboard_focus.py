@@ -6,6 +6,13 @@ from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QVBoxLayout, QWidg
 
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
+from desktop_agent.gui.kit.widgets import (
+    GhostButton,
+    IconButton,
+    PrimaryButton,
+    TextButton,
+    column,
+)
 
 
 class _Rows(QStyledItemDelegate):
@@ -76,3 +83,32 @@ def test_a_click_on_a_row_shows_no_ring_until_a_key_is_pressed(shown, qtbot, the
     assert not has_ring(theme, rows, 1)
     qtbot.keyClick(rows, Qt.Key.Key_Up)
     assert has_ring(theme, rows, 0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda theme: TextButton(theme, "Write to Main"),
+        lambda theme: PrimaryButton(theme, "Allow once"),
+        lambda theme: GhostButton(theme, "Show"),
+        lambda theme: IconButton(theme, "x", "Close"),
+    ],
+)
+def test_a_button_has_its_ring_and_no_frame_inside(qtbot, theme, make):
+    """The desktop's style draws a frame around the words once keys were used."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    first, button = QLineEdit(window), make(theme)
+    column(first, button, within=window)
+    with qtbot.waitExposed(window):
+        window.show()
+    window.activateWindow()
+    first.setFocus()
+    qtbot.waitFocus(first)
+    without = button.grab().toImage()
+    qtbot.keyClick(first, Qt.Key.Key_Tab)
+    qtbot.waitFocus(button)
+    focused = button.grab().toImage()
+    assert focused != without
+    inside = without.rect().adjusted(5, 5, -5, -5)
+    assert focused.copy(inside) == without.copy(inside)
