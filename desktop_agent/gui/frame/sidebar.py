@@ -66,7 +66,6 @@ class Sidebar(QFrame):
 
     def _resize(self) -> None:
         self.setFixedWidth(self._theme.size("sidebar"))
-        self.new_session.setFixedHeight(self._theme.size("control"))
 
 
 class WorkspaceButton(QPushButton):

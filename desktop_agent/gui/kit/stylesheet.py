@@ -73,6 +73,7 @@ QPushButton[kind="section"] { background: transparent; border: ${edge}px solid t
   color: $subtle; font-size: ${caption}px; font-weight: 600; padding: 2px 6px; text-align: left; }
 QPushButton[kind="section"]:hover { background: $hover; color: $fg; }
 QPushButton[kind="section"]:focus { border: 2px solid $accent; padding: 1px 5px; }
+QPushButton#newSession { min-height: 20px; }
 QPushButton#examplePrompt { min-height: 30px; border-radius: 10px; }
 QPushButton[tone="danger"] { color: $err; }
 QPushButton[tone="warn"] { color: $warn; }

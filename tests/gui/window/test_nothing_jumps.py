@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QTextBrowser
+from PySide6.QtWidgets import QTextBrowser, QWidget
 
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.transcript.cards.card import Card
@@ -146,3 +146,17 @@ def test_prose_and_cards_stand_in_one_column_at_any_width(stage, width):
         assert seen
 
     stage(step)
+
+
+def test_another_theme_changes_colours_and_no_place_of_anything(window, theme, qtbot):
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+
+    def named_places():
+        seen = (one for one in window.findChildren(QWidget) if one.isVisible() and one.objectName())
+        return {one.objectName(): (one.mapTo(window, QPoint()), one.size()) for one in seen}
+
+    before = named_places()
+    assert "newSession" in before
+    for scheme in ("dark", "light"):
+        theme.configure(scheme)
+        assert named_places() == before
