@@ -149,7 +149,10 @@ class ToolOutput(Value, frozen=True):
 
 
 class ToolEnded(Value, frozen=True):
-    """The call has its result. `outcome` tells the card's state apart from the text."""
+    """The call has its result. `outcome` tells the card's state apart from the text.
+
+    `seconds` is how long it ran, without what it waited for the user.
+    """
 
     agent_id: AgentId
     result: ToolResult

@@ -200,10 +200,15 @@ class Dispatch:
         Emits ToolStarted (when it really starts). On cancellation the agent, which knows what
         else was cancelled, closes the call. Raises StoreError for a call that did not run.
         """
-        began = time.monotonic()
+        began: float | None = None
+
+        def starts() -> None:
+            nonlocal began
+            began = time.monotonic()
+
         outcome: Outcome = "failed"
         try:
-            output = await self._checked(call, caller)
+            output = await self._checked(call, caller, starts)
             shown = (output.display, output.images, output.facts)
             result = ToolResult(call.id, output.text, False, *shown)
             outcome = "ok"
@@ -217,14 +222,16 @@ class Dispatch:
             result = ToolResult(call.id, "Error: the tool took too long.", is_error=True)
         except Exception as error:  # noqa: BLE001 - a defect in a tool must not end the turn
             result = self._defect(call, caller, error)
-        return ToolEnded(caller.id, result, outcome, time.monotonic() - began)
+        seconds = time.monotonic() - began if began is not None else 0.0
+        return ToolEnded(caller.id, result, outcome, seconds)
 
-    async def _checked(self, call: ToolCall, caller: Caller) -> Output:
+    async def _checked(self, call: ToolCall, caller: Caller, starts: Callable[[], None]) -> Output:
         prepared = await self._prepare(call, caller)
         prepared = await self._approved(prepared, caller)
         context = replace(self._context(call, caller), judged=prepared.preview)
         doing = self.activity(prepared.call)
         caller.session.emit(ToolStarted(caller.id, prepared.call, doing, at=time.time()))
+        starts()
         with caller.busy("running", doing), self._as_command(prepared, caller):
             output = await self._run_kept(prepared, context, caller)
         if prepared.remark:

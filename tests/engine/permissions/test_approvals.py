@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +21,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.tool import Access, Preview
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.agent import dispatch
 from desktop_agent.engine.permissions import policy
 from tests.engine.rig import Rig, tool
 from tests.helpers.scripted import MemoryStore, calls, says
@@ -41,6 +44,21 @@ async def test_a_change_waits_for_the_person(tmp_path: Path) -> None:
     rig.engine.decide(asked.request.id, AllowOnce())
     await rig.until(TurnEnded)
     assert rig.gates.ran == ["x"]
+
+
+async def test_the_time_of_a_call_is_without_what_it_waited_for_the_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = 0.0
+    clock = SimpleNamespace(monotonic=lambda: slept, time=time.time)
+    monkeypatch.setattr(dispatch, "time", clock)
+    rig = Rig(tmp_path, writes(), says("done"))
+    rig.send("go")
+    asked = await rig.until(ApprovalRequested)
+    slept = 3_600.0
+    rig.engine.decide(asked.request.id, AllowOnce())
+    await rig.until(TurnEnded)
+    assert rig.of(ToolEnded)[0].seconds == 0.0
 
 
 async def test_a_second_click_is_ignored(tmp_path: Path) -> None:
