@@ -231,8 +231,9 @@ class ModelsPage(SettingsPage):
 def _refill(group: SettingGroup, lines: list[QWidget], form: QWidget) -> None:
     """Show these lines and the form below them; the focus stays in the group if it was there."""
     focused = group.window().focusWidget()
-    is_here = focused is not None and group.isAncestorOf(focused)
-    is_in_form = focused is not None and form.isAncestorOf(focused)
+    # None in a window that was never shown, whatever the stubs say.
+    is_here = bool(focused) and group.isAncestorOf(focused)
+    is_in_form = is_here and form.isAncestorOf(focused)
     form.setParent(None)
     group.clear()
     for line in lines:
