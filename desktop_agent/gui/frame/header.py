@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
 
 from desktop_agent.gui.kit.search_field import SearchField
@@ -12,6 +12,7 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel, named, row
 
 _PLACE_EMS = 6
+_WORDS_EMS = 46
 
 
 class Header(QFrame):
@@ -44,6 +45,7 @@ class Header(QFrame):
         self.changes_button = self._button("changesButton", "file-diff", self.tr("Changes"))
         self.changes_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.changes_button.hide()
+        self._count = ""
         self.sidebar_button = self._button(
             "toggleSidebar", "panel-left", self.tr("Sidebar"), "Ctrl+B"
         )
@@ -86,7 +88,8 @@ class Header(QFrame):
         """Show how many files the session has changed; none, no button, unless results wait."""
         button = self.changes_button
         button.setVisible(count > 0 or results > 0)
-        button.setText(f"\u2009{count:,}")
+        self._count = f"{count:,}"
+        self._name_changes()
         files = with_plural(self.tr("Changes: {n} file(s)").format(n=f"{count:,}"), count)
         if results:
             waiting = self.tr("{n} result(s) to review").format(n=f"{results:,}")
@@ -119,9 +122,20 @@ class Header(QFrame):
             self._title.set_text(text)
             self.renamed.emit(text)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._name_changes()
+
+    def _name_changes(self) -> None:
+        """Say what the number is of, where there is room for it."""
+        has_room = self.width() >= _WORDS_EMS * self._theme.text_px("ui")
+        words = self.tr("Changes {n}") if has_room else "{n}"
+        self.changes_button.setText("\u2009" + words.format(n=self._count))
+
     def _resize(self) -> None:
         self.setFixedHeight(self._theme.size("header"))
         self._keep_place()
+        self._name_changes()
 
     def _keep_place(self) -> None:
         """Leave the folder enough to be known by; a long title is shortened for it."""
