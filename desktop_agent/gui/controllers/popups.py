@@ -60,7 +60,7 @@ class PopupController(Controller):
         elif action == "switch_model":
             self.open_models()
         elif action == "settings":
-            self._settings.open()
+            self._settings.open_setting("models")
         else:
             session.tell(self._engine.resume)
 

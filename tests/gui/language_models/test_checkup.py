@@ -151,3 +151,10 @@ def test_adding_a_key_or_a_server_leads_to_where_they_are_added(window, qtbot):
     # The provider is told from the key, since none was named.
     qtbot.keyClicks(field, "sk-ant-something")
     assert dialog.models.key_form.findChild(QComboBox).currentData() == "anthropic"
+
+
+def test_a_request_that_failed_leads_to_the_settings_of_models(window, qtbot):
+    qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
+    window.pages.page(window.flow.agent).fault_action.emit("settings")
+    address = window.findChild(SettingsDialog).findChild(QLineEdit, "serverAddress")
+    qtbot.waitUntil(address.isVisible, timeout=WAIT)
