@@ -153,8 +153,13 @@ def test_adding_a_key_or_a_server_leads_to_where_they_are_added(window, qtbot):
     assert dialog.models.key_form.findChild(QComboBox).currentData() == "anthropic"
 
 
-def test_a_request_that_failed_leads_to_the_settings_of_models(window, qtbot):
+def test_a_request_that_failed_leads_to_the_settings_of_models(window, provider, qtbot):
     qtbot.waitState(window.flow.agent_shown, lambda: window.flow.info is not None)
-    window.pages.page(window.flow.agent).fault_action.emit("settings")
+    provider.push(Say("Hello."))
+    window.frame.composer.set_text("hello")
+    qtbot.keyClick(window.frame.composer.focusWidget(), Qt.Key.Key_Return)
+    page = window.pages.page
+    qtbot.waitUntil(lambda: page(window.flow.agent) is not None, timeout=WAIT)
+    page(window.flow.agent).fault_action.emit("settings")
     address = window.findChild(SettingsDialog).findChild(QLineEdit, "serverAddress")
     qtbot.waitUntil(address.isVisible, timeout=WAIT)
