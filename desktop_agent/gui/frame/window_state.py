@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QRect, QSettings, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QRect, QSettings, QSize, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -14,6 +14,7 @@ _SAVE_MS = 600
 _ROOM = 94  # of the screen, in percent
 _VISIBLE = 80  # pixels of the window that must lie on a screen, both ways
 _STEP = 32  # pixels, by which a new window stands beside the one it was opened from
+_LEAST_SHARE = 0.6  # of the size of that one, that has to find room there
 _OPEN = "open_windows"
 # A file that was changed by hand opens no more than these.
 MOST_WINDOWS, _DIGITS = 12, 4
@@ -68,9 +69,14 @@ class WindowState(QObject):
         """Be a new window: a step beside another, with the same parts."""
         for part, is_wanted in wanted.items():
             self.remember(part, is_wanted)
-        self._window.resize(other.size())
-        moved = QRect(other.pos() + QPoint(_STEP, _STEP), other.size())
-        self._window.move(moved.topLeft() if is_on_screen(moved) else other.pos())
+        place, frame = other.pos() + QPoint(_STEP, _STEP), other.frameGeometry().size()
+        rest = other.screen().availableGeometry().bottomRight() - place
+        # What would lie beyond the screen is left out, with room for the window's own frame.
+        size = QSize(rest.x(), rest.y()) - (frame - other.size())
+        size = size.boundedTo(other.size())
+        is_large = size.expandedTo(other.size() * _LEAST_SHARE) == size
+        self._window.resize(size if is_large else other.size())
+        self._window.move(place if is_large else other.pos())
 
     def save(self) -> None:
         self._file.setValue("geometry", self._window.saveGeometry())

@@ -28,7 +28,9 @@ def model_title(model: ModelInfo) -> str:
 
 def own_name(name: str) -> str:
     """Return what a model of this name is called, while no more is known of it."""
-    return translate("Models", "Demo") if name == DEMO_MODEL else name.rpartition("/")[2]
+    if name == DEMO_MODEL:
+        return translate("Models", "Demo")
+    return name.rpartition("/")[2].removesuffix(".gguf")
 
 
 def model_group(model: ModelInfo) -> str:

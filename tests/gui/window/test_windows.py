@@ -200,3 +200,16 @@ def test_windows_share_settings_and_come_back_at_the_next_start(first, theme, qt
     again.windows[1].close()
     assert open_windows() == (0,)
     again.quit_now()
+
+
+@pytest.mark.parametrize("where", ["middle", "corner"])
+def test_a_second_window_lies_on_the_screen_with_its_message_box(first, qtbot, where):
+    screen = first.screen().availableGeometry()
+    first.resize(screen.width() - 40, screen.height() - 40)
+    first.move(screen.topLeft() if where == "middle" else screen.center())
+    second = open_second(qtbot, first)
+    if where == "middle":
+        assert screen.contains(second.geometry())
+        assert second.pos() != first.pos()
+    else:  # there is no room beside it
+        assert second.pos() == first.pos()
