@@ -209,9 +209,8 @@ class AgentDelegate(QStyledItemDelegate):
         """Draw time, tokens and what it does; silence in amber."""
         row = look.row
         token = "muted" if look.is_selected else "subtle"
-        parts = [(row.elapsed, token), (row.tokens, token)]
-        if row.doing:
-            parts.append((row.doing, "warn" if row.is_silent else token))
+        doing = (row.doing, "warn" if row.is_silent else token)
+        parts = [one for one in ((row.elapsed, token), (row.tokens, token), doing) if one[0]]
         dot = "  ·  "
         if not row.is_silent and not look.is_mirrored:
             # The usual case in one stroke.

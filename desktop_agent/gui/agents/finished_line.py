@@ -8,9 +8,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.ids import AgentId
-from desktop_agent.gui.agents.rows import AgentRow, tokens_of
+from desktop_agent.gui.agents.rows import AgentRow, tokens_text
 from desktop_agent.gui.kit.lists.fold import FoldButton
-from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextLabel, row
 
@@ -57,8 +56,7 @@ class FinishedLine(QWidget):
         """Speak for these rows, whether they are shown or not."""
         self.setVisible(bool(folded))
         self._button.set_text(self.tr("%n finished", "", len(folded)))
-        used = short_count(sum(tokens_of(one.info) for one in folded))
-        self._used.setText(self.tr("{count} tokens").format(count=used))
+        self._used.setText(tokens_text(one.info for one in folded))
 
     @property
     def is_open(self) -> bool:

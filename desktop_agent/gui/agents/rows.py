@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal
@@ -119,7 +119,7 @@ class AgentRow:
 
     @property
     def tokens(self) -> str:
-        return _tr("{count} tokens").format(count=short_count(tokens_of(self.info)))
+        return tokens_text((self.info,))
 
     @property
     def doing(self) -> str:
@@ -220,9 +220,11 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("Agents", text)
 
 
-def tokens_of(info: AgentInfo) -> int:
-    """Return what an agent itself used, in and out."""
-    return (info.usage.input_tokens or 0) + (info.usage.output_tokens or 0)
+def tokens_text(agents: Iterable[AgentInfo]) -> str:
+    """Return what agents themselves used, in and out; nothing where nobody counted."""
+    counts = [one for info in agents for one in (info.usage.input_tokens, info.usage.output_tokens)]
+    known = [one for one in counts if one is not None]
+    return _tr("{count} tokens").format(count=short_count(sum(known))) if known else ""
 
 
 def matching(rows: Sequence[AgentRow], text: str) -> tuple[AgentRow, ...]:

@@ -17,14 +17,13 @@ from desktop_agent.gui.agents.rows import (
     AgentRowBuilder,
     matching,
     same_states,
-    tokens_of,
+    tokens_text,
 )
 from desktop_agent.gui.agents.tree_view import AgentTreeView, changed_roles
 from desktop_agent.gui.kit.lists.list_model import text_roles
 from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
-from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, column, named, row
 
@@ -100,9 +99,8 @@ class AgentTree(QWidget):
         self._show_rows()
         self._show_newest()
         active = sum(not one.info.is_ended for one in self.rows)
-        tokens = short_count(sum(tokens_of(one.info) for one in self.rows))
-        text = self.tr("{active} active · {tokens} tokens")
-        self.summary.set_text(text.format(active=active, tokens=tokens))
+        parts = (self.tr("{n} active").format(n=active), tokens_text(one.info for one in self.rows))
+        self.summary.set_text(" · ".join(filter(None, parts)))
         self._keep_time(is_active=active > 0)
         if was_filled != bool(self.rows):
             self.filled.emit(not was_filled)

@@ -184,6 +184,13 @@ def test_the_header_counts_who_works_and_what_all_of_them_used(panel) -> None:
     assert panel.tree.summary.whole_text() == "2 active · 79k tokens"
 
 
+def test_of_tokens_that_nobody_counted_nothing_is_said(panel) -> None:
+    """As of a local server that tells no usage: 0 would be wrong."""
+    follow(panel, opened(agent(ONE, "a", usage=Usage())))
+    assert panel.tree.summary.whole_text() == "1 active"
+    assert "tokens" not in spoken(panel, ONE)
+
+
 def test_no_clock_and_no_spinner_runs_when_everybody_has_ended(panel, theme: Theme) -> None:
     follow(panel, opened(agent(ONE, "a")))
     assert theme.pulse.is_running
@@ -688,7 +695,7 @@ def test_who_stopped_an_agent_is_said_in_tree_card_and_notes(panel, by: str, wor
     assert row.chip == "Stopped"
     by_whom = words.removeprefix("stopped ")
     assert row.doing == f"{by_whom} after 1 tool; side effects may exist"
-    assert spoken(panel, ONE).startswith(f"a, {words}, ")
+    assert spoken(panel, ONE) == f"a, {words}"
     assert words in panel.tree.model.index_of(ONE).data(Qt.ItemDataRole.ToolTipRole)
     assert label(panel, "steerEnd").text() == words[:1].upper() + words[1:]
     assert label(panel, "steerEnd").isVisible()
