@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -187,6 +187,20 @@ def test_a_session_is_begun_and_continued_by_its_id(folder: Path) -> None:
     assert any(isinstance(event, TurnEnded) for event in opened.events)
     assert "a script, not an AI" not in ended.text
     assert "water.py" in ended.text
+
+
+def test_what_was_learned_of_a_models_window_lasts_from_run_to_run(folder: Path) -> None:
+    """Else a server that only cuts what is too long cuts the first request of each run."""
+    args = ("list files", "--workspace", folder, "--session", "s", "--model", "demo")
+    run_lines(*args)
+    store = SqliteStore(paths.data_dir() / SESSIONS_FILE)
+    with closing(store):
+        (info,) = store.sessions()
+        learned = {"context_limit": 500_000, "context_source": "learned"}
+        store.save_session(msgspec.structs.replace(info, **learned))
+    _, lines, _ = run_lines(*args)
+    opened = next(line for line in lines if isinstance(line, SessionOpened))
+    assert (opened.info.context_limit, opened.info.context_source) == (500_000, "learned")
 
 
 def test_a_later_run_does_not_inherit_the_right_to_work_without_asking(folder: Path) -> None:

@@ -227,10 +227,14 @@ class Engine(
         api_base: str = "",
         context_limit: int | None = None,
     ) -> None:
-        """Change the model, from the next step on."""
+        """Change the model, from the next step on; what was learned of its window is forgotten.
+
+        Its server may have been started anew with a larger one.
+        """
         self._check_thread()
         with self._refusing("set_model", "The model was not changed"):
             self._sessions.session(session_id).set_model(model, api_base, context_limit)
+            self._context.windows.learn(model, api_base, None)
 
     def set_workspace(self, session_id: SessionId, workspace: Workspace) -> None:
         """Change the folders, from the next call on."""

@@ -177,7 +177,7 @@ def _open_session(
     if known.workspace.root != workspace.root:
         engine.set_workspace(session_id, workspace)
     engine.set_mode(session_id, options.mode or _unattended(known))
-    if options.model:
+    if options.model and (options.model, options.api_base) != (known.model, known.api_base):
         engine.set_model(session_id, options.model, options.api_base)
     engine.open_session(session_id)
 

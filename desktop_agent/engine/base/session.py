@@ -130,15 +130,10 @@ class Session:
             self._write((), info)
 
     def set_model(self, model: str, api_base: str, context_limit: int | None) -> None:
-        """Use another model; what was learned of the present one's window stays with it.
-
-        Raises StoreError, and then nothing changed.
-        """
-        changes: dict[str, object] = {"model": model, "api_base": api_base}
-        if (model, api_base) != (self._info.model, self._info.api_base):
-            known: WindowSource = "known" if context_limit is not None else ""
-            changes |= {"context_limit": context_limit, "context_source": known}
-        self.update(touch=False, **changes)
+        """Use this model, with what is known of its window. Raises as `update`."""
+        source: WindowSource = "known" if context_limit is not None else ""
+        limit = {"context_limit": context_limit, "context_source": source}
+        self.update(model=model, api_base=api_base, touch=False, **limit)
 
     def begin_branch(self, before: MessageId, *events: AgentEvent, **changes: object) -> None:
         """Go on from right before a message, with these events; as `emit` for the rest.

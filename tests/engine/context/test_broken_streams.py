@@ -102,16 +102,28 @@ async def test_the_lesson_is_kept_with_the_answer_that_taught_it(tmp_path: Path)
     assert rig.listed.sessions[0].context_source == "learned"
     learned = rig.listed.sessions[0].context_limit
     assert learned
-    # As a run without a window does, which is told its model each time.
-    rig.engine.set_model(rig.session_id, "m", OWN)
-    rig.engine.set_mode(rig.session_id, "look")
-    await rig.once(lambda: rig.listed.sessions[0].mode == "look")
-    assert rig.listed.sessions[0].context_limit == learned
     # What was learned says nothing of another model.
     rig.engine.set_model(rig.session_id, "larger", OWN, 128_000)
     await rig.once(lambda: rig.listed.sessions[0].model == "larger")
     now = rig.listed.sessions[0]
     assert (now.context_limit, now.context_source) == (128_000, "known")
+    await rig.end()
+
+
+async def test_a_model_that_is_chosen_again_is_given_the_whole_again(tmp_path: Path) -> None:
+    """Its server was started anew with a larger context, as the check of the model said."""
+    model = CuttingModel(8_000, *dumps(5), says("Painted."))
+    rig = LongRig(tmp_path, model)
+    rig.engine.set_model(rig.session_id, "m", OWN)
+    await rig.run(FIRST)
+    assert rig.listed.sessions[0].context_source == "learned"
+    model.window = 400_000
+    model.script = [*dumps(20), says("Varnished.")]
+    rig.engine.set_model(rig.session_id, "m", OWN)
+    seen = len(rig.of(ContextCompacted))
+    await rig.run("And now the boat.")
+    assert rig.messages[-1].text == "Varnished."
+    assert len(rig.of(ContextCompacted)) == seen
     await rig.end()
 
 
