@@ -145,7 +145,10 @@ class ContextPopover(Popover):
             )
         origins = {
             "known": self.tr("known from the list of models"),
-            "learned": self.tr("learned when a longer request did not get through"),
+            "learned": self.tr(
+                "learned when a longer request did not get through. Choose the model again once its "
+                "server gives it more"
+            ),
             "set": self.tr("set by you in Settings"),
         }
         words = self.tr("The model’s window: {window} tokens, {origin}.")
