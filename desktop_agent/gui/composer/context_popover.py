@@ -146,8 +146,8 @@ class ContextPopover(Popover):
         origins = {
             "known": self.tr("known from the list of models"),
             "learned": self.tr(
-                "learned when a longer request did not get through. Choose the model again once its "
-                "server gives it more"
+                "learned when a longer request did not get through. Choose the model again when "
+                "its server gives it more"
             ),
             "set": self.tr("set by you in Settings"),
         }
