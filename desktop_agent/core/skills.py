@@ -73,6 +73,7 @@ class FolderTrust(Value, frozen=True):
     `changed` are the paths below `root` that are new or different since it was trusted: they
     are used again only after it is trusted again. `digest` names exactly what is provided: trust
     is given to that. `is_refused`: trust was just given to something else than what is there.
+    `has_servers`: MCP servers are among it, which start as soon as they are trusted.
     """
 
     root: str
@@ -82,3 +83,4 @@ class FolderTrust(Value, frozen=True):
     changed: tuple[str, ...] = ()
     digest: str = ""
     is_refused: bool = False
+    has_servers: bool = False

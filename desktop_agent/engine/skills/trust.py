@@ -68,6 +68,7 @@ def evaluate(root: str, provided: ProvidedContent, record: TrustRecord | None) -
         brings=provided.as_text(),
         changed=tuple(sorted(map(_on_one_line, changed))),
         digest=provided.digest,
+        has_servers=bool(provided.servers),
     )
 
 

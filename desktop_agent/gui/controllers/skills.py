@@ -145,7 +145,7 @@ class SkillsController(Controller):
         section.approached.connect(self._get_ready)
         section.opened.connect(self.open)
         section.add_requested.connect(self.library.add)
-        self._frame.sidebar.add_foot(section)
+        self._frame.sidebar.add_foot(section, is_first=True)
         return section
 
     def _get_ready(self) -> None:

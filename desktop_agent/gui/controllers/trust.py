@@ -168,6 +168,8 @@ class TrustController(Controller):
 
     def _described(self, path: str) -> tuple[str, str]:
         """Return what is said of a file that is no skill, and its icon."""
+        if path == ".mcp.json":
+            return self.tr("MCP servers: they start once you trust this"), "server"
         if "/" not in path:
             return self.tr("Instructions for every session here"), "file-text"
         folder, name = path.rsplit("/", 1)

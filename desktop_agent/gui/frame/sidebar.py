@@ -60,9 +60,10 @@ class Sidebar(QFrame):
         self._state.set_text(text)
         self._state_icon.set_icon(icon, token)
 
-    def add_foot(self, part: QWidget) -> None:
-        """Take a part that stands between the sessions and the last line."""
-        self._column.insertWidget(self._column.count() - 2, part)
+    def add_foot(self, part: QWidget, *, is_first: bool = False) -> None:
+        """Take a part between the sessions and the last line: the first of them, or the last."""
+        sessions = self._column.indexOf(self.sessions)
+        self._column.insertWidget(sessions + 1 if is_first else self._column.count() - 2, part)
 
     def _resize(self) -> None:
         self.setFixedWidth(self._theme.size("sidebar"))

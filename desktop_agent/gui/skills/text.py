@@ -168,7 +168,15 @@ def banner_text(trust: FolderTrust) -> str:
             return words.format(what=trust.changed[0])
         words = translate("Trust", "{n} things changed since you trusted this folder.")
         return words.format(n=len(trust.changed))
-    words = translate("Trust", "This folder brings {what}. The agent follows them if you trust it.")
+    if trust.has_servers:
+        words = translate(
+            "Trust",
+            "This folder brings {what}. If you trust it, the agent follows them and servers start.",
+        )
+    else:
+        words = translate(
+            "Trust", "This folder brings {what}. The agent follows them if you trust it."
+        )
     return words.format(what=joined(trust.brings))
 
 
@@ -182,12 +190,12 @@ def state_text(trust: FolderTrust) -> str:
     if not trust.brings:
         return ""
     if trust.is_ignored:
-        return translate("Trust", "Ignored: its skills and instructions are not used.")
+        return translate("Trust", "Ignored: what it brings is not used.")
     if not trust.is_trusted:
-        return translate("Trust", "Not trusted: its skills and instructions are not used.")
+        return translate("Trust", "Not trusted: what it brings is not used.")
     if trust.changed:
         return translate("Trust", "Trusted; what changed since is not used.")
-    return translate("Trust", "Trusted: its skills and instructions are used.")
+    return translate("Trust", "Trusted: what it brings is used.")
 
 
 def joined(words: Sequence[str]) -> str:

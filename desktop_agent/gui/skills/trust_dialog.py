@@ -63,23 +63,14 @@ class TrustSheet(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Trust this folder?"))
         title = self.tr("Trust {folder}?").format(folder=with_marks(folder_name(trust.root)))
-        about = TextLabel(
-            self.tr(
-                "If you trust it, agents that work here read these texts as instructions. "
-                "Scripts still run only after the usual questions. What changes later is not "
-                "used before you have seen it."
-            ),
-            "muted",
-            self,
-            wraps=True,
-        )
+        self._meaning = TextLabel("", "muted", self, name="trustMeaning", wraps=True)
         self._summary = TextLabel("", "strong", self, wraps=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(theme.space("l"),) * 4)
         layout.setSpacing(theme.space("s"))
         layout.addWidget(TextLabel(title, "h3", self))
         layout.addWidget(self._summary)
-        layout.addWidget(about)
+        layout.addWidget(self._meaning)
         layout.addWidget(self._make_warning())
         layout.addLayout(self._make_middle(), 1)
         layout.addLayout(self._make_buttons())
@@ -89,6 +80,16 @@ class TrustSheet(QDialog):
     def show_trust(self, trust: FolderTrust) -> None:
         """Follow what the folder brings."""
         self._summary.setText(with_marks(banner_text(trust)))
+        words = self.tr(
+            "If you trust it, agents that work here read these texts as instructions. "
+            "Scripts still run only after the usual questions. What changes later is not "
+            "used before you have seen it."
+        )
+        servers = self.tr(
+            "Its MCP servers start at once: programs in the sandbox only, others are connected to "
+            "by their address."
+        )
+        self._meaning.setText(f"{words} {servers}" if trust.has_servers else words)
         self._newest = trust.digest
         is_outdated = self.is_outdated
         self._warning.setVisible(is_outdated)

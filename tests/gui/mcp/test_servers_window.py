@@ -121,6 +121,11 @@ def test_a_folders_server_is_looked_at_and_trusted_from_its_row(
     def said():
         return rows.model().index(0, 0).data(int(Qt.ItemDataRole.AccessibleTextRole))
 
+    def provided():
+        listed = part(window, "providedList").model()
+        spoken = int(Qt.ItemDataRole.AccessibleTextRole)
+        return " ".join(str(listed.index(at, 0).data(spoken)) for at in range(listed.rowCount()))
+
     # In the sidebar before its page was ever open.
     until(qtbot, lambda: getattr(state_of(window, "honest"), "needs_trust", False))
     window.servers.open()
@@ -132,6 +137,9 @@ def test_a_folders_server_is_looked_at_and_trusted_from_its_row(
     button = QPoint(place.right() - 90, place.center().y())
     qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=button)
     until(qtbot, lambda: window.findChild(QWidget, "trustSheet") is not None)
+    until(qtbot, lambda: "they start once you trust this" in provided())
+    meaning = part(window, "trustMeaning").text()
+    assert "Its MCP servers start at once: programs in the sandbox only" in meaning
     qtbot.mouseClick(part(window, "trustSheetTrust"), Qt.MouseButton.LeftButton)
     # Trusted, and no way around the sandbox for what a folder brings.
     until(qtbot, lambda: "a folder's own server runs in one only" in said())

@@ -172,7 +172,7 @@ def test_the_folder_picker_says_how_the_folder_stands_and_can_forget_it(qtbot, t
     assert not named(line, "forgetTrust").isVisible()
     line.show_trust(trust(is_trusted=True))
     shown = line.findChild(QLabel, "trustState").text()
-    assert shown == "2 skills and AGENTS.md\nTrusted: its skills and instructions are used."
+    assert shown == "2 skills and AGENTS.md\nTrusted: what it brings is used."
     assert not named(line, "trustReviewHere").isVisible()
     with qtbot.waitSignal(line.decided) as told:
         qtbot.mouseClick(named(line, "forgetTrust"), Qt.MouseButton.LeftButton)
