@@ -234,7 +234,7 @@ class Engine(
         self._check_thread()
         with self._refusing("set_model", "The model was not changed"):
             self._sessions.session(session_id).set_model(model, api_base, context_limit)
-            self._context.windows.learn(model, api_base, None)
+            self._context.windows.forget(model, api_base)
 
     def set_workspace(self, session_id: SessionId, workspace: Workspace) -> None:
         """Change the folders, from the next call on."""

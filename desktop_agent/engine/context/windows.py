@@ -90,6 +90,8 @@ class Windows:
         self._settings = settings
         self._known: dict[str, ModelInfo | None] = {}
         self._learned: dict[tuple[str, str], int] = {}
+        # What other sessions still know of these was learned before the user chose them again.
+        self._chosen_again: set[tuple[str, str]] = set()
         self._calibrations: dict[tuple[str, str], Calibration] = {}
 
     async def of(self, model: str, api_base: str) -> Window | None:
@@ -117,6 +119,11 @@ class Windows:
         else:
             self._learned[model, api_base] = tokens
 
+    def forget(self, model: str, api_base: str) -> None:
+        """The user chose a model again: its server may have been started with a larger window."""
+        self._learned.pop((model, api_base), None)
+        self._chosen_again.add((model, api_base))
+
     def calibration(self, model: str, api_base: str) -> Calibration:
         """Return what is known of estimates for a model."""
         known = self._calibrations.get((model, api_base))
@@ -131,8 +138,10 @@ class Windows:
         kept = info.calibration
         if kept.model:
             self._calibrations.setdefault((kept.model, kept.api_base), kept)
-        if info.context_source == "learned" and info.context_limit:
-            self._learned.setdefault((info.model, info.api_base), info.context_limit)
+        chosen = (info.model, info.api_base)
+        is_current = chosen not in self._chosen_again
+        if is_current and info.context_source == "learned" and info.context_limit:
+            self._learned.setdefault(chosen, info.context_limit)
 
     def cost(self, model: str, api_base: str, tokens: int, written: int) -> float | None:
         """Estimate what a request of `tokens` costs, and `written` ones of its answer, in dollars.

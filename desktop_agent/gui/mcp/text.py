@@ -42,11 +42,10 @@ class SwitchRow:
     @property
     def spoken(self) -> str:
         """What a screen reader says of it."""
-        switch = {True: translate("Mcp", "on"), False: translate("Mcp", "off"), None: ""}
-        words = (
-            *(self.title, self.below, self.trailing, self.badge, self.action),
-            switch[self.is_on],
-        )
+        switch = {True: translate("Mcp", "on"), False: translate("Mcp", "off"), None: ""}[
+            self.is_on
+        ]
+        words = (self.title, self.below, self.trailing, self.badge, self.action, switch)
         return ", ".join(word for word in words if word)
 
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 
 from desktop_agent.core.events import ContextCompacted, RetryScheduled
 from desktop_agent.core.faults import Fault, ModelError
+from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.requests import Accepted, ModelRequest, Retrying, StreamItem
+from desktop_agent.core.sessions import SessionInfo
+from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.context.windows import Windows
 from tests.engine.context.test_compaction import FIRST, dumps
 from tests.engine.context.window_rig import SUMMARY, LongRig, WindowModel, dump, texts, tokens_of
 from tests.engine.rig import tool
@@ -152,3 +158,18 @@ async def test_where_nothing_can_be_left_out_it_is_retried_to_the_end_and_said(
     assert ended.fault.message == BROKE.message
     assert not rig.of(ContextCompacted)
     await rig.end()
+
+
+def test_what_another_session_learned_before_a_model_was_chosen_again_does_not_hold() -> None:
+    sources = SimpleNamespace(describe_model=None, served_window=None)
+    windows = Windows(sources, Settings)
+    info = SessionInfo(SessionId("s"), AgentId("a"), "", Workspace("/tmp"), "m", api_base=OWN)
+    other = msgspec.structs.replace(info, context_limit=6_000, context_source="learned")
+    windows.remember(other)
+    assert windows.learned("m", OWN) == 6_000
+    windows.forget("m", OWN)
+    windows.remember(other)
+    assert windows.learned("m", OWN) is None
+    # What is learned from now on does.
+    windows.learn("m", OWN, 20_000)
+    assert windows.learned("m", OWN) == 20_000
