@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QFrame, QLineEdit, QVBoxLayout, QWidget
 
@@ -14,6 +14,7 @@ from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.agents.card_blocks import option_button
 from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
 from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.theme import Theme
@@ -36,7 +37,7 @@ _EFFECT_LINES = 3
 _OPTIONS, _OPTION = 4, 30
 
 
-class RequestRow(QFrame):
+class RequestRow(PaintsRing, QFrame):
     """One request or question that waits, with what answers it.
 
     Where its card is in sight, that is where it is answered, and the row only points to it.
@@ -215,14 +216,9 @@ class RequestRow(QFrame):
         else:
             self.chosen.emit()
 
-    def event(self, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
-            self.update()
-        return super().event(event)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        if self.hasFocus():
+        if self.is_ringed:
             painter = QPainter(self)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(self._theme.color("accent"), 2))

@@ -146,7 +146,7 @@ class RequestsPanel(QWidget):
         at = next(place for place, key in enumerate(keys) if has_focus_in(self._views[key]))
         after = [key for key in (*keys[at:], *reversed(keys[:at])) if key in staying]
         if after:
-            self._views[after[0]].setFocus(Qt.FocusReason.OtherFocusReason)
+            self._views[after[0]].setFocus(Qt.FocusReason.ShortcutFocusReason)
         else:
             self.left.emit()
 

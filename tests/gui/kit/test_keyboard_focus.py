@@ -4,6 +4,7 @@ import pytest
 from PySide6.QtCore import QStringListModel, Qt
 from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QVBoxLayout, QWidget
 
+from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.widgets import (
@@ -13,6 +14,8 @@ from desktop_agent.gui.kit.widgets import (
     TextButton,
     column,
 )
+from desktop_agent.gui.transcript.cards.card import CardHeader
+from desktop_agent.gui.transcript.cards.diff_view import DiffView
 
 
 class _Rows(QStyledItemDelegate):
@@ -112,3 +115,45 @@ def test_a_button_has_its_ring_and_no_frame_inside(qtbot, theme, make):
     assert focused != without
     inside = without.rect().adjusted(5, 5, -5, -5)
     assert focused.copy(inside) == without.copy(inside)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda theme: CardHeader(theme),
+        lambda theme: DiffView(theme, DiffDisplay("a.txt", "@@ -1 +1 @@\n-a\n+b\n", 1, 1)),
+    ],
+    ids=["header", "diff"],
+)
+def test_what_paints_itself_is_ringed_for_keys_alone(qtbot, theme, make):
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(300, 160)
+    first, part = QLineEdit(window), make(theme)
+    column(first, part, within=window)
+    with qtbot.waitExposed(window):
+        window.show()
+    window.activateWindow()
+    first.setFocus()
+    qtbot.waitFocus(first)
+
+    def is_ringed():
+        """Whether the accent stands at the middle of the upper edge."""
+        image, accent = part.grab().toImage(), theme.color("accent")
+        edge = [image.pixelColor(image.width() // 2, y) for y in range(5)]
+        return any(abs(one.red() - accent.red()) < 30 and one.blue() > 200 for one in edge)
+
+    assert not is_ringed()
+    at = part.viewport() if isinstance(part, DiffView) else part
+    qtbot.mouseClick(at, Qt.MouseButton.LeftButton)
+    qtbot.waitFocus(part)
+    assert not is_ringed()
+    qtbot.keyClick(part, Qt.Key.Key_Home)
+    assert is_ringed()
+    qtbot.mouseClick(at, Qt.MouseButton.LeftButton)
+    assert not is_ringed()
+    qtbot.keyClick(part, Qt.Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitFocus(first)
+    qtbot.keyClick(first, Qt.Key.Key_Tab)
+    qtbot.waitFocus(part)
+    assert is_ringed()

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QScrollArea
+from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QScrollArea, QWidget
 
 from desktop_agent.gui.kit.widgets import restyle
 
 if TYPE_CHECKING:
     _View = QAbstractItemView
     _Area = QAbstractScrollArea
+    _Widget = QWidget
 else:
-    _View = _Area = object
+    _View = _Area = _Widget = object
 
 _BY_KEYS = (
     Qt.FocusReason.TabFocusReason,
@@ -75,3 +76,36 @@ class KeyboardRing(_Area):
 
 class RingedArea(KeyboardRing, QScrollArea):
     """An area that keys scroll."""
+
+
+class PaintsRing(_Widget):
+    """Paints its ring itself, where `is_ringed`. Comes before its own class."""
+
+    _is_by_keys = False
+
+    @property
+    def is_ringed(self) -> bool:
+        return self._is_by_keys and self.hasFocus()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._set_by_keys(is_by_keys=by_keyboard(event.reason(), before=self._is_by_keys))
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._paint_again()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        self._set_by_keys(is_by_keys=True)
+        super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._set_by_keys(is_by_keys=False)
+        super().mousePressEvent(event)
+
+    def _set_by_keys(self, *, is_by_keys: bool) -> None:
+        self._is_by_keys = is_by_keys
+        self._paint_again()
+
+    def _paint_again(self) -> None:
+        self.update()

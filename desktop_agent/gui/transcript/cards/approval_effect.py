@@ -78,7 +78,7 @@ class ApprovalEffect(Card):
 
     def _unfold(self) -> None:
         self._limit, self._is_open = _OPEN_LIMIT, True
-        self._view.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._view.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if self._foot is not None:
             self._foot.hide()
         self.unfolded.emit()

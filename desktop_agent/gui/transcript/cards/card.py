@@ -21,6 +21,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.accessible import ReadAsDocument, Unfolds
 from desktop_agent.gui.kit.background import Background
+from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import EnterPresses, column
@@ -248,7 +249,7 @@ class AnswerLine(QLineEdit):
             event.accept()
 
 
-class CardHeader(Unfolds, EnterPresses, QAbstractButton):
+class CardHeader(Unfolds, PaintsRing, EnterPresses, QAbstractButton):
     """One line: icon, verb, target, what came of it, a state, and a chevron if it unfolds.
 
     A button, not a box to tick: whether it is open is a state of its own.
@@ -315,7 +316,7 @@ class CardHeader(Unfolds, EnterPresses, QAbstractButton):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._theme.color("hover"))
             painter.drawRoundedRect(box, radius, radius)
-        if self.hasFocus():
+        if self.is_ringed:
             painter.setPen(QPen(self._theme.color("accent"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(box.adjusted(-1, -1, 1, 1), radius + 1, radius + 1)

@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeE
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.messages import DiffDisplay
+from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme, mono_font
 
@@ -64,7 +65,7 @@ def _lines(patch: str) -> Iterator[DiffLine]:
             new += 1
 
 
-class DiffView(QAbstractScrollArea):
+class DiffView(PaintsRing, QAbstractScrollArea):
     """Shows a patch; the arrow keys scroll it."""
 
     def __init__(self, theme: Theme, display: DiffDisplay, parent: QWidget | None = None) -> None:
@@ -121,10 +122,13 @@ class DiffView(QAbstractScrollArea):
         for number in range(first, last):
             box = QRect(0, number * height - top, self.viewport().width(), height)
             self._paint_line(painter, self._lines[number], box)
-        if self.hasFocus():
+        if self.is_ringed:
             painter.setPen(QColor(self._theme.color("accent")))
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
         painter.end()
+
+    def _paint_again(self) -> None:
+        self.viewport().update()
 
     def _measure(self) -> None:
         self._font = mono_font(self._theme, "small")
