@@ -561,8 +561,8 @@ def test_a_running_tool_is_stopped_from_its_card_by_mouse_and_by_keys(view, qtbo
             {"description": "Read the notes", "prompt": "x"},
             "Started subagent Read the notes",
         ),
-        ("answer_child", {"agent_id": "sa_1", "answer": "Euros"}, "Answered a subagent Euros"),
-        ("steer", {"agent_id": "sa_1", "note": "use\neuros"}, "Steered a subagent use euros"),
+        ("answer_child", {"agent_id": "sa_1", "answer": "Euros"}, "Answered a subagent: Euros"),
+        ("steer", {"agent_id": "sa_1", "note": "use\neuros"}, "Steered a subagent: use euros"),
         ("wait", {"agent_ids": ["sa_1"]}, "Waited for subagents"),
     ],
 )
@@ -579,6 +579,17 @@ def test_a_line_of_activity_counts_what_was_done(view):
     done = [event for one in calls for event in (says(one.id, "", one), runs(one), gives(one))]
     open_page(view, opened(begins(), *done, ends()))
     assert last_card(view).accessibleName() == "Read 2 files, searched 1 ×"
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [("wait", "Waited 1.0 s for subagents"), ("steer", "Steered subagents 1 ×, waited for them")],
+)
+def test_a_line_names_those_that_were_waited_for(view, other, said):
+    calls = [call(1, other, agent_id="sa_1", note="x"), call(2, "wait")]
+    done = [event for one in calls for event in (says(one.id, "", one), runs(one), gives(one))]
+    open_page(view, opened(begins(), *done, ends()))
+    assert last_card(view).accessibleName() == said
 
 
 def test_a_task_that_was_updated_is_told_as_done_and_without_a_number(view):

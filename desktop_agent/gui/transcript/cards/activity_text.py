@@ -28,6 +28,9 @@ _DONE = {
     "stop": QT_TRANSLATE_NOOP("Transcript", "Stopped a subagent"),
     "TaskCreate": QT_TRANSLATE_NOOP("Transcript", "Added a task"),
 }
+# What follows is a text, not a name.
+_QUOTED = frozenset({"steer", "probe", "answer_child", "TaskCreate"})
+_OF_SUBAGENTS = frozenset({"spawn", "steer", "probe", "answer_child", "stop"})
 # Which one, the panel shows: a number says nothing. While it is done, and after.
 _ALONE = {
     "wait": (
@@ -79,6 +82,8 @@ def _of_one(call: ToolItem) -> str:
     is_told = is_over and name in _DONE
     said = tool_text(call.call, "" if is_told else call.doing)
     verb = translate("Transcript", str(_DONE[name])) if is_told else said.verb
+    if is_told and name in _QUOTED and said.target:
+        verb += ":"
     return f"{verb} {said.target}".strip()
 
 
@@ -103,10 +108,18 @@ def _waited(calls: Sequence[ToolItem]) -> str:
     waits = [one for one in calls if one.call.name == "wait"]
     if any(one.state == "running" for one in waits):
         return translate("Transcript", "waiting for subagents")
+    if not waits:
+        return ""
+    are_named = any(one.call.name in _OF_SUBAGENTS for one in calls)
     seconds = sum(one.seconds for one in waits)
-    if not waits or seconds < _NOTABLE_S:
-        return translate("Transcript", "waited for them") if waits else ""
-    return translate("Transcript", "waited {time}").format(time=duration_text(seconds))
+    if seconds < _NOTABLE_S and are_named:
+        return translate("Transcript", "waited for them")
+    if seconds < _NOTABLE_S:
+        return translate("Transcript", "waited for subagents")
+    words = translate("Transcript", "waited {time} for subagents")
+    if are_named:
+        words = translate("Transcript", "waited {time}")
+    return words.format(time=duration_text(seconds))
 
 
 _tasks_followed = _counted(

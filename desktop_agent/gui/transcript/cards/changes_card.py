@@ -26,7 +26,9 @@ class ChangesCard(Card):
         self._host = host
         self.setObjectName("changesCard")
         text = changes_text(item) if isinstance(item, ChangesItem) else undo_text(item)
-        icon = "file-diff" if isinstance(item, ChangesItem) else "undo-2"
+        icon = "file-diff"
+        if isinstance(item, UndoItem):
+            icon = "redo-2" if item.is_redo else "undo-2"
         words = ElidedLabel(text, role="muted", parent=self)
         words.setObjectName("changesText")
         self.setAccessibleName(text)
