@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QWidget
 
-from desktop_agent.gui.kit.links import dropped_folder, dropped_paths
+from desktop_agent.gui.kit.links import accept_copy, dropped_folder, dropped_paths
 from desktop_agent.gui.kit.theme import Theme
 
 _BESIDE = 24  # that the message box stands outside the column of text, on either side
@@ -93,7 +93,7 @@ class ComposerFrame(QFrame):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take files, but no folders: those are the window's."""
         if event.mimeData().hasUrls() and not dropped_folder(event.mimeData()):
-            event.acceptProposedAction()
+            accept_copy(event)
             self.set_held_over(True)
         else:
             event.ignore()
@@ -105,4 +105,4 @@ class ComposerFrame(QFrame):
     def dropEvent(self, event: QDropEvent) -> None:
         self.set_held_over(False)
         self.files_given.emit(dropped_paths(event.mimeData()))
-        event.acceptProposedAction()
+        accept_copy(event)

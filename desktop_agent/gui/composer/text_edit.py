@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
-from desktop_agent.gui.kit.links import dropped_folder, dropped_paths
+from desktop_agent.gui.kit.links import accept_copy, dropped_folder, dropped_paths
 from desktop_agent.gui.kit.safe_text import utf16_length, utf16_slice
 from desktop_agent.gui.kit.theme import Theme
 
@@ -200,12 +200,14 @@ class ComposerText(QPlainTextEdit):
 
     def dropEvent(self, event: QDropEvent) -> None:
         super().dropEvent(event)
+        if dropped_paths(event.mimeData()):
+            accept_copy(event)
         self.files_held.emit(False)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         """Accept files anywhere, text where it can go."""
         if dropped_paths(event.mimeData()):
-            event.acceptProposedAction()
+            accept_copy(event)
         else:
             super().dragMoveEvent(event)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QDropEvent
 
 from desktop_agent import paths
 from desktop_agent.core.workspace import Workspace
@@ -88,6 +88,12 @@ def dropped_folder(mime: QMimeData) -> str:
 def dropped_paths(mime: QMimeData) -> list[Path]:
     """Return the files and folders in what is dragged or pasted."""
     return [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
+
+
+def accept_copy(event: QDropEvent) -> None:
+    """Take what is dragged as a copy, whatever is proposed: what was moved, its source deletes."""
+    event.setDropAction(Qt.DropAction.CopyAction)
+    event.accept()
 
 
 def _has_line(path: str) -> bool:

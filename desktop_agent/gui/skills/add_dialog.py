@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.skill_install import Fetched
 from desktop_agent.gui.kit.fitted_area import FittedArea, fit_dialog
+from desktop_agent.gui.kit.links import accept_copy
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
 from desktop_agent.gui.kit.text import size_text
 from desktop_agent.gui.kit.theme import Theme
@@ -335,8 +336,8 @@ class AddSkillSheet(QDialog):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if self._pages.currentIndex() == 0 and dropped_source(event.mimeData()):
-            event.acceptProposedAction()
+            accept_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        event.acceptProposedAction()
+        accept_copy(event)
         self.begin(dropped_source(event.mimeData()))

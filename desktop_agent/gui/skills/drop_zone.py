@@ -8,6 +8,7 @@ from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
+from desktop_agent.gui.kit.links import accept_copy
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextLabel, restyle, row
 
@@ -52,7 +53,7 @@ class DropZone(QFrame):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_source(event.mimeData()):
-            event.acceptProposedAction()
+            accept_copy(event)
             self._light(True)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
@@ -62,7 +63,7 @@ class DropZone(QFrame):
         self._light(False)
         path = dropped_source(event.mimeData())
         if path:
-            event.acceptProposedAction()
+            accept_copy(event)
             self.dropped.emit(path)
 
     def _light(self, is_over: bool) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import Skill
+from desktop_agent.gui.kit.links import accept_copy
 from desktop_agent.gui.kit.lists.list_page import fill_empty, fill_pane
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.search_field import SearchField
@@ -232,14 +233,14 @@ class SkillsPage(QWidget):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_source(event.mimeData()):
-            event.acceptProposedAction()
+            accept_copy(event)
         else:
             event.ignore()
 
     def dropEvent(self, event: QDropEvent) -> None:
         path = dropped_source(event.mimeData())
         if path:
-            event.acceptProposedAction()
+            accept_copy(event)
             self.dropped.emit(path)
 
 

@@ -58,7 +58,7 @@ from desktop_agent.gui.frame.layout import WindowFrame
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.frame.window_state import WindowState
 from desktop_agent.gui.kit.folders import git_branch
-from desktop_agent.gui.kit.links import dropped_folder, dropped_paths
+from desktop_agent.gui.kit.links import accept_copy, dropped_folder, dropped_paths
 from desktop_agent.gui.kit.reading_order import focus_next
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.sessions.empty_page import EmptySession
@@ -375,7 +375,7 @@ class MainWindow(QMainWindow):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take a folder, which opens it, and files, which go with the next message."""
         if dropped_paths(event.mimeData()):
-            event.acceptProposedAction()
+            accept_copy(event)
             is_over = not dropped_folder(event.mimeData())
             self.frame.composer.show_held_over(is_over=is_over)
 
@@ -387,7 +387,7 @@ class MainWindow(QMainWindow):
         files, folder = dropped_paths(event.mimeData()), dropped_folder(event.mimeData())
         if not files:
             return
-        event.acceptProposedAction()
+        accept_copy(event)
         self.full.leave()
         if folder:
             self._offer_folder(folder)

@@ -288,14 +288,15 @@ def test_a_file_dropped_on_the_sheet_is_looked_at(sheet, qtbot, tmp_path):
     dragged.setUrls([QUrl.fromLocalFile(str(tmp_path))])
     event = QDropEvent(
         QPointF(5, 5),
-        Qt.DropAction.CopyAction,
+        Qt.DropAction.CopyAction | Qt.DropAction.MoveAction,
         dragged,
         Qt.MouseButton.LeftButton,
-        Qt.KeyboardModifier.NoModifier,
+        Qt.KeyboardModifier.ShiftModifier,
     )
     with qtbot.waitSignal(sheet.fetch_requested) as asked:
         named(sheet, "dropZone").dropEvent(event)
     assert asked.args == [str(tmp_path)]
+    assert event.dropAction() == Qt.DropAction.CopyAction
 
 
 def test_every_control_of_the_sheet_has_a_name(sheet, qtbot):

@@ -267,14 +267,15 @@ def test_a_folder_or_archive_that_is_dropped_is_to_be_added(page, qtbot, tmp_pat
     dragged.setUrls([QUrl.fromLocalFile(str(archive))])
     event = QDropEvent(
         QPointF(5, 5),
-        Qt.DropAction.CopyAction,
+        Qt.DropAction.CopyAction | Qt.DropAction.MoveAction,
         dragged,
         Qt.MouseButton.LeftButton,
-        Qt.KeyboardModifier.NoModifier,
+        Qt.KeyboardModifier.ShiftModifier,
     )
     with qtbot.waitSignal(page.dropped) as told:
         page.dropEvent(event)
     assert told.args == [str(archive)]
+    assert event.dropAction() == Qt.DropAction.CopyAction
 
 
 def test_every_control_of_the_page_has_a_name_for_screen_readers(page):

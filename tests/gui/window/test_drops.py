@@ -9,20 +9,23 @@ from tests import gallery_story as story
 from tests.helpers.windows import part
 
 COPY = Qt.DropAction.CopyAction
-HELD = (Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+# A file manager offers both, and with this key proposes a move: what was moved, it deletes.
+OFFERED = COPY | Qt.DropAction.MoveAction
+HELD = (Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier)
 
 
 def drop(window, widget, *files, before_drop=lambda: None):
-    """Drop files in the middle of a widget, as the desktop does; tell whether they are taken."""
+    """Drop files in the middle of a widget, as the desktop does; tell whether copies are taken."""
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(one)) for one in files])
     place = widget.mapTo(window, QPoint(widget.width() // 2, min(60, widget.height() // 2)))
-    enter = QDragEnterEvent(place, COPY, mime, *HELD)
+    enter = QDragEnterEvent(place, OFFERED, mime, *HELD)
     QCoreApplication.sendEvent(window.windowHandle(), enter)
     before_drop()
-    dropped = QDropEvent(QPointF(place), COPY, mime, *HELD)
+    dropped = QDropEvent(QPointF(place), OFFERED, mime, *HELD)
     QCoreApplication.sendEvent(window.windowHandle(), dropped)
-    return enter.isAccepted() and dropped.isAccepted()
+    assert dropped.proposedAction() == Qt.DropAction.MoveAction
+    return enter.isAccepted() and dropped.isAccepted() and dropped.dropAction() == COPY
 
 
 @pytest.fixture
@@ -33,7 +36,8 @@ def notes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "where", ["transcript", "sessionList", "emptySession", "header", "taskList", "changesPage"]
+    "where",
+    ["transcript", "sessionList", "emptySession", "header", "taskList", "changesPage", "composerText"],
 )
 def test_a_file_dropped_anywhere_goes_with_the_next_message(stage, qtbot, notes, where):
     async def step(shown, window):
