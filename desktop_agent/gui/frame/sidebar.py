@@ -76,6 +76,7 @@ class WorkspaceButton(QPushButton):
         super().__init__(parent)
         self._theme = theme
         self.setObjectName("workspaceButton")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._icon = IconLabel(theme, "folder", "accent", 18, self)
         self._name = ElidedLabel("", role="strong", parent=self)
         self._place = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "caption", self)

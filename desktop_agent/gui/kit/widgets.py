@@ -149,6 +149,8 @@ class TextButton(EnterPresses, _Pictured, QPushButton):
         self.setObjectName(name)
         # Enter in a field must press no button that merely stands first in its dialog.
         self.setAutoDefault(False)
+        # Who clicks goes on writing where he was.
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if clicked is not None:
             self.clicked.connect(clicked)
         self._is_drawn = not icon

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.mcp import McpState
@@ -24,6 +24,7 @@ class ServersRow(QWidget):
         self.setObjectName("serversRow")
         self._title = named(QPushButton(self.tr("MCP servers"), self), "openServers")
         self._title.setProperty("kind", "section")
+        self._title.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._title.clicked.connect(self.opened)
         self._mark = IconLabel(theme, "circle-alert", "warn", 14, self)
         self._count = TextLabel("", "caption", self, name="serverCount")

@@ -50,6 +50,7 @@ class SkillsSection(QWidget):
         self.setAccessibleName(self.tr("Skills"))
         self._title = named(QPushButton(self.tr("Skills"), self), "openSkills")
         self._title.setProperty("kind", "section")
+        self._title.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._title.setToolTip(self.tr("All skills (Ctrl+Shift+K)"))
         self._title.clicked.connect(lambda: self.opened.emit(""))
         self._count = TextLabel("", "caption", self, name="skillCount")

@@ -117,6 +117,22 @@ def test_a_button_has_its_ring_and_no_frame_inside(qtbot, theme, make):
     assert focused.copy(inside) == without.copy(inside)
 
 
+@pytest.mark.parametrize("make", [TextButton, PrimaryButton, GhostButton])
+def test_who_clicks_a_button_goes_on_writing(qtbot, theme, make):
+    window = QWidget()
+    qtbot.addWidget(window)
+    field, button = QLineEdit(window), make(theme, "Copy")
+    column(field, button, within=window)
+    with qtbot.waitExposed(window):
+        window.show()
+    window.activateWindow()
+    field.setFocus()
+    qtbot.waitFocus(field)
+    with qtbot.waitSignal(button.clicked):
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert field.hasFocus()
+
+
 @pytest.mark.parametrize(
     "make",
     [

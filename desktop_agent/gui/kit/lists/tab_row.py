@@ -49,6 +49,7 @@ class TabRow(QWidget):
             button.setProperty("kind", "tab")
             button.setCheckable(True)
             button.setAutoDefault(False)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, one=key: self.chosen.emit(one))
             self._group.addButton(button)
             self.buttons[key] = button
