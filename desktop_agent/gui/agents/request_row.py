@@ -108,12 +108,13 @@ class RequestRow(PaintsRing, QFrame):
             return ""
         if is_host(asked):
             return plain_words(request_text(asked))
-        lines = request_text(asked).splitlines()
         if isinstance(asked.display, DiffDisplay):
             # The file and the size of the change, then the lines that change.
             change = asked.display
             head = f"{with_marks(change.path)}  +{change.added} −{change.removed}"
-            lines = [head, *filter(_is_change, lines)]
+            lines = [head, *filter(_is_change, with_marks(change.patch).splitlines())]
+        else:
+            lines = request_text(asked).splitlines()
         if isinstance(asked.display, CommandDisplay) and asked.display.directory:
             lines.append(self.tr("in {folder}").format(folder=asked.display.directory))
         self._effect.setToolTip(plain_tip("\n".join(lines[:40])))

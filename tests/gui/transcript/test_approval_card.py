@@ -109,7 +109,11 @@ def test_a_reason_that_only_repeats_what_it_can_reach_is_not_said_twice(ask, kep
 def test_a_change_is_shown_as_a_diff(ask):
     card = ask(display=DiffDisplay("a.py", PATCH, 1, 1))
     assert "a.py" in words(card)
-    assert card.findChild(DiffView).accessibleDescription() == PATCH
+    said = card.findChild(DiffView).accessibleDescription()
+    assert said.startswith("Line ")
+    assert {"added", "removed"} <= set(said.replace(":", "").split())
+    assert said in card.accessibleName()
+    assert "@@" not in said
 
 
 def new_file(lines):
@@ -123,7 +127,18 @@ def test_a_new_file_is_its_text_and_not_a_diff_against_nothing(ask):
     assert card.findChild(QLabel, "approvalTarget").text() == "src/clock.py"
     assert "Create" in words(card)
     assert card.findChild(DiffView).line_count == 5
+    said = "line 0\nline 1\nline 2\nline 3\nline 4"
+    assert card.findChild(DiffView).accessibleDescription() == said
+    assert said in card.accessibleName()
+    assert "/dev/null" not in card.accessibleName()
     assert button(card, "showWholeFile") is None
+
+
+def test_a_new_file_that_ends_without_a_line_break_is_its_text_as_well(ask):
+    patch = "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+one\n\\ No newline at end of file\n"
+    card = ask(call(1, "write", path="a.txt"), display=DiffDisplay("a.txt", patch, 1, 0, True))
+    assert card.findChild(DiffView).accessibleDescription() == "one"
+    assert card.findChild(DiffView).line_count == 1
 
 
 def test_a_long_new_file_is_folded_and_opens(ask, view, qtbot):

@@ -20,6 +20,7 @@ from desktop_agent.core.approvals import (
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay, FilesDisplay, UrlDisplay
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.transcript.cards.diff_view import spoken_change
 
 translate = QCoreApplication.translate
 
@@ -235,7 +236,7 @@ def always_text(request: ApprovalRequest) -> str:
 
 
 def request_text(request: ApprovalRequest) -> str:
-    """Return the exact effect of what is asked, every hidden character shown."""
+    """Return the exact effect of what is asked in words, every hidden character shown."""
     match request.display:
         case CommandDisplay(command=command):
             return with_marks(command)
@@ -243,8 +244,8 @@ def request_text(request: ApprovalRequest) -> str:
             return with_marks(f"{method} {url}")
         case FilesDisplay(paths=paths):
             return with_marks("\n".join(paths))
-        case DiffDisplay(patch=patch):
-            return with_marks(patch)
+        case DiffDisplay():
+            return spoken_change(request.display)
         case _ if is_host(request):
             return with_marks(request.reason)
         case _:

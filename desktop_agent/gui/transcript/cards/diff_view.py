@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QCoreApplication, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
@@ -21,6 +21,8 @@ _COLORS = {"added": "addFg", "removed": "delFg", "hunk": "subtle", "note": "subt
 _SIGNS = {"added": "+", "removed": "−"}
 _SPOKEN_LIMIT = 4_000
 _HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+translate = QCoreApplication.translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,37 @@ def diff_lines(patch: str) -> tuple[DiffLine, ...]:
     lines = tuple(_lines(patch))
     is_single = sum(1 for line in lines if line.kind == "hunk") == 1
     return tuple(line for line in lines if line.kind != "hunk") if is_single else lines
+
+
+def spoken_change(change: DiffDisplay) -> str:
+    """Return what a screen reader says of a change, every hidden character shown.
+
+    Of a new file that is its text, otherwise the lines that change with their numbers.
+    """
+    lines, is_text = _shown_lines(change.patch[:_SPOKEN_LIMIT], is_new=change.is_new)
+    if is_text:
+        return with_marks("\n".join(line.text for line in lines))
+    words = {
+        "added": translate("Transcript", "Line {n} added: {text}"),
+        "removed": translate("Transcript", "Line {n} removed: {text}"),
+    }
+    said = (
+        words[line.kind].format(n=line.new or line.old, text=with_marks(line.text))
+        for line in lines
+        if line.kind in words
+    )
+    return "\n".join(said)
+
+
+def _shown_lines(patch: str, *, is_new: bool) -> tuple[tuple[DiffLine, ...], bool]:
+    """Return what is shown of a patch, and whether that is the text of a new file alone.
+
+    How its last line ends is not told then.
+    """
+    lines = diff_lines(patch)
+    if not is_new or any(line.kind not in ("added", "note") for line in lines):
+        return lines, False
+    return tuple(line for line in lines if line.kind == "added"), True
 
 
 def _lines(patch: str) -> Iterator[DiffLine]:
@@ -71,12 +104,11 @@ class DiffView(PaintsRing, QAbstractScrollArea):
     def __init__(self, theme: Theme, display: DiffDisplay, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        lines, self._is_new = _shown_lines(display.patch, is_new=display.is_new)
         self._lines = tuple(
             DiffLine(line.kind, with_marks(line.text.replace("\t", "    ")), line.old, line.new)
-            for line in diff_lines(display.patch)
+            for line in lines
         )
-        # Of a new file its text is shown: every line is added.
-        self._is_new = display.is_new and all(line.kind == "added" for line in self._lines)
         self._longest = max((len(line.text) for line in self._lines), default=0)
         self.setFrameShape(QFrame.Shape.NoFrame)
         # Without one, the style paints a patch of its own where the scroll bars meet.
@@ -84,7 +116,7 @@ class DiffView(PaintsRing, QAbstractScrollArea):
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Changes to {path}").format(path=display.path))
-        self.setAccessibleDescription(with_marks(display.patch[:_SPOKEN_LIMIT]))
+        self.setAccessibleDescription(spoken_change(display))
         self.viewport().setAutoFillBackground(False)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         self._measure()
