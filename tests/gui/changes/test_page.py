@@ -111,7 +111,7 @@ def test_the_diff_of_the_row_that_is_looked_at_is_asked_for_and_shown(page, poin
     assert pointed[-1] == UndoScope(SESSION, path="src/retry.py")
     page.detail.show_diff(pointed[-1], DiffDisplay("src/retry.py", PATCH, 1, 1))
     diff = page.findChild(object, "changeDiff")
-    assert "+new" in diff.accessibleDescription()
+    assert "added: new" in diff.accessibleDescription()
 
 
 def test_a_diff_that_comes_late_is_not_shown_for_another_row(page, qtbot, pointed):

@@ -300,7 +300,7 @@ def test_the_page_shows_diffs_and_gives_the_patch(window, team, heard, project, 
     qtbot.mouseClick(count, Qt.MouseButton.LeftButton)
     page = wait_part(qtbot, window, "changesPage")
     diff = wait_part(qtbot, window, "changeDiff")
-    assert "+one" in diff.accessibleDescription()
+    assert "added: one" in diff.accessibleDescription()
     qtbot.mouseClick(part(window, "copyPatch"), Qt.MouseButton.LeftButton)
     clipboard = QGuiApplication.clipboard()
     qtbot.waitUntil(lambda: "+mine4.txt after" in clipboard.text(), timeout=WAIT)
@@ -424,7 +424,7 @@ def test_from_a_change_to_its_call_and_from_what_was_left_to_what_is_there_now(
 
     def compared():
         diff = part(window, "changeDiff")
-        return diff is not None and "+my own words" in diff.accessibleDescription()
+        return diff is not None and "added: my own words" in diff.accessibleDescription()
 
     qtbot.waitUntil(compared, timeout=WAIT)
     # As the preview asks what becomes of it, too.
@@ -435,7 +435,7 @@ def test_from_a_change_to_its_call_and_from_what_was_left_to_what_is_there_now(
 
     def told():
         diff = part(dialog, "undoDifference")
-        return diff is not None and "+my own words" in diff.accessibleDescription()
+        return diff is not None and "added: my own words" in diff.accessibleDescription()
 
     qtbot.waitUntil(told, timeout=WAIT)
     with qtbot.waitSignal(dialog.finished, timeout=WAIT):

@@ -107,8 +107,8 @@ def test_it_is_told_reviewed_applied_and_undone_and_nothing_is_changed_before(
     ]  # fmt: skip
     page.list.setCurrentIndex(page.list.model().index_of(rows[1].key))
     diff = wait_part(qtbot, window, "changeDiff")
-    qtbot.waitUntil(lambda: "+TWO" in part(window, "changeDiff").accessibleDescription())
-    assert "-two" in diff.accessibleDescription()
+    qtbot.waitUntil(lambda: "added: TWO" in part(window, "changeDiff").accessibleDescription())
+    assert "removed: two" in diff.accessibleDescription()
     assert texts(project) == before
 
     # Applied, once it was agreed to.

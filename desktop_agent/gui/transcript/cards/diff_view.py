@@ -47,7 +47,7 @@ def spoken_change(change: DiffDisplay) -> str:
 
     Of a new file that is its text, otherwise the lines that change with their numbers.
     """
-    lines, is_text = _shown_lines(change.patch[:_SPOKEN_LIMIT], is_new=change.is_new)
+    lines, is_text = shown_lines(change.patch[:_SPOKEN_LIMIT], is_new=change.is_new)
     if is_text:
         return with_marks("\n".join(line.text for line in lines))
     words = {
@@ -62,7 +62,7 @@ def spoken_change(change: DiffDisplay) -> str:
     return "\n".join(said)
 
 
-def _shown_lines(patch: str, *, is_new: bool) -> tuple[tuple[DiffLine, ...], bool]:
+def shown_lines(patch: str, *, is_new: bool) -> tuple[tuple[DiffLine, ...], bool]:
     """Return what is shown of a patch, and whether that is the text of a new file alone.
 
     How its last line ends is not told then.
@@ -104,7 +104,7 @@ class DiffView(PaintsRing, QAbstractScrollArea):
     def __init__(self, theme: Theme, display: DiffDisplay, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        lines, self._is_new = _shown_lines(display.patch, is_new=display.is_new)
+        lines, self._is_new = shown_lines(display.patch, is_new=display.is_new)
         self._lines = tuple(
             DiffLine(line.kind, with_marks(line.text.replace("\t", "    ")), line.old, line.new)
             for line in lines

@@ -18,7 +18,7 @@ from desktop_agent.gui.transcript.cards.changes_card import (
     table_button,
     undo_buttons,
 )
-from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height, diff_lines
+from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_height, shown_lines
 from desktop_agent.gui.transcript.cards.fold_card import FoldCard
 from desktop_agent.gui.transcript.cards.output_view import OutputView
 from desktop_agent.gui.transcript.cards.tool_text import (
@@ -276,4 +276,4 @@ def known_height(theme: Theme, item: ToolItem, unfolded: dict[str, bool]) -> int
 
 
 def _count(diff: DiffDisplay) -> int:
-    return len(diff_lines(diff.patch))
+    return len(shown_lines(diff.patch, is_new=diff.is_new)[0])
