@@ -16,6 +16,7 @@ from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
+    EnterPresses,
     GhostButton,
     IconButton,
     PrimaryButton,
@@ -288,7 +289,7 @@ def _short(words: str, limit: int = 60) -> str:
     return words if len(words) <= limit else f"{words[: limit - 1]}…"
 
 
-class RoundButton(QAbstractButton):
+class RoundButton(EnterPresses, QAbstractButton):
     """A filled circle with an icon, and a ring around it while it has the focus."""
 
     def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QSizePolicy,
+    QWidget,
+)
+from shiboken6 import isValid
 
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.text import with_plural
@@ -144,9 +152,10 @@ class Header(QFrame):
 
 
 class _TitleField(QLineEdit):
-    """Ends with the text, or with nothing on Esc."""
+    """Ends with the text, or with nothing on Esc; what had the focus gets it back."""
 
     finished = Signal(str)
+    _before: QWidget | None = None
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -157,6 +166,7 @@ class _TitleField(QLineEdit):
     def begin(self, text: str) -> None:
         self.setText(text)
         self.selectAll()
+        self._before = QApplication.focusWidget()
         self.show()
         self.setFocus()
 
@@ -168,10 +178,14 @@ class _TitleField(QLineEdit):
             super().keyPressEvent(event)
 
     def _end(self) -> None:
-        if self.isVisible():
-            text = self.text().strip()
-            self.hide()
-            self.finished.emit(text)
+        if not self.isVisible():
+            return
+        text, had_focus = self.text().strip(), self.hasFocus()
+        before, self._before = self._before, None
+        self.hide()
+        self.finished.emit(text)
+        if had_focus and before is not None and isValid(before) and before is not self:
+            before.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
 
 class FindBar(QFrame):

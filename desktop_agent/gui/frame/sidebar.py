@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import folder_icon, git_branch, short_path
@@ -13,6 +13,7 @@ from desktop_agent.gui.kit.widgets import (
     IconButton,
     IconLabel,
     PrimaryButton,
+    PushButton,
     column,
     row,
 )
@@ -69,14 +70,13 @@ class Sidebar(QFrame):
         self.setFixedWidth(self._theme.size("sidebar"))
 
 
-class WorkspaceButton(QPushButton):
+class WorkspaceButton(PushButton):
     """Names the folder, its path and its git branch."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self._theme = theme
         self.setObjectName("workspaceButton")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._icon = IconLabel(theme, "folder", "accent", 18, self)
         self._name = ElidedLabel("", role="strong", parent=self)
         self._place = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "caption", self)

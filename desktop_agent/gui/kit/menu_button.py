@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -29,7 +29,6 @@ class MenuButton(GhostButton):
         clicked: Slot | None = None,
     ) -> None:
         super().__init__(theme, "", icon, parent, token=token, name=name, clicked=clicked)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def set_text(self, text: str) -> None:
         """Show other words, with room for the chevron behind them."""

@@ -124,7 +124,16 @@ class IconButton(EnterPresses, _Pictured, QToolButton):
         self._paint_icon()
 
 
-class TextButton(EnterPresses, _Pictured, QPushButton):
+class PushButton(EnterPresses, QPushButton):
+    """Enter in a field beside it does not press it, and who clicks it goes on writing there."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.setAutoDefault(False)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+
+class TextButton(_Pictured, PushButton):
     """A button with words and, if given, an icon. `name` is its object name."""
 
     _kind = "plain"
@@ -140,17 +149,13 @@ class TextButton(EnterPresses, _Pictured, QPushButton):
         name: str = "",
         clicked: Slot | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self._theme = theme
         self._icon = icon
         self._token = token or ("onAccent" if self._kind == "primary" else "muted")
         self.setProperty("kind", self._kind)
         self.set_text(text)
         self.setObjectName(name)
-        # Enter in a field must press no button that merely stands first in its dialog.
-        self.setAutoDefault(False)
-        # Who clicks goes on writing where he was.
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if clicked is not None:
             self.clicked.connect(clicked)
         self._is_drawn = not icon

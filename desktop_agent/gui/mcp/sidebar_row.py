@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.mcp import McpState
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconLabel, TextLabel, named, row
+from desktop_agent.gui.kit.widgets import IconLabel, PushButton, TextLabel, named, row
 
 
 class ServersRow(QWidget):
@@ -22,9 +22,8 @@ class ServersRow(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("serversRow")
-        self._title = named(QPushButton(self.tr("MCP servers"), self), "openServers")
+        self._title = named(PushButton(self.tr("MCP servers"), self), "openServers")
         self._title.setProperty("kind", "section")
-        self._title.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._title.clicked.connect(self.opened)
         self._mark = IconLabel(theme, "circle-alert", "warn", 14, self)
         self._count = TextLabel("", "caption", self, name="serverCount")

@@ -6,25 +6,24 @@ import threading
 from pathlib import PurePath
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.gui.kit.background import Relay
 from desktop_agent.gui.kit.example_prompts import demo_prompts, example_prompts, folder_names
 from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconLabel, TextLabel, column, row
+from desktop_agent.gui.kit.widgets import IconLabel, PushButton, TextLabel, column, row
 
 _COLUMN = 520
 
 
-class PromptButton(QPushButton):
+class PromptButton(PushButton):
     """One example; its text wraps."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self.setObjectName("examplePrompt")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)

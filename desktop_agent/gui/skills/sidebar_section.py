@@ -6,7 +6,6 @@ from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QObject, QRect
 from PySide6.QtGui import QEnterEvent, QFocusEvent, QFontMetrics, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QListView,
-    QPushButton,
     QSizePolicy,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -20,7 +19,7 @@ from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotList
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import IconButton, TextLabel, named, row
+from desktop_agent.gui.kit.widgets import IconButton, PushButton, TextLabel, named, row
 from desktop_agent.gui.skills.text import ORIGINS, origin_word, state_badge, state_icon
 
 translate = QCoreApplication.translate
@@ -48,9 +47,8 @@ class SkillsSection(QWidget):
         self._skills: tuple[Skill, ...] = ()
         self.setObjectName("skillsSection")
         self.setAccessibleName(self.tr("Skills"))
-        self._title = named(QPushButton(self.tr("Skills"), self), "openSkills")
+        self._title = named(PushButton(self.tr("Skills"), self), "openSkills")
         self._title.setProperty("kind", "section")
-        self._title.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._title.setToolTip(self.tr("All skills (Ctrl+Shift+K)"))
         self._title.clicked.connect(lambda: self.opened.emit(""))
         self._count = TextLabel("", "caption", self, name="skillCount")

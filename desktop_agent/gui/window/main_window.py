@@ -15,12 +15,8 @@ from PySide6.QtGui import (
     QPaintEvent,
 )
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QApplication,
-    QCheckBox,
     QMainWindow,
-    QRadioButton,
-    QWidget,
 )
 
 from desktop_agent.core.events import (
@@ -340,11 +336,9 @@ class MainWindow(QMainWindow):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop.
 
-        Enter presses what has the focus and does not do so by itself; F2 renames the session.
+        F2 renames the session.
         """
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
-            _press(QApplication.focusWidget())
-        elif event.key() == Qt.Key.Key_F2 and self.known.info is not None:
+        if event.key() == Qt.Key.Key_F2 and self.known.info is not None:
             self.frame.header.begin_rename()
         elif event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
@@ -460,8 +454,3 @@ class MainWindow(QMainWindow):
     def _show_writer(self) -> None:
         if self.flow.current is not None:
             self._host.raise_writer(self.flow.current)
-
-
-def _press(focused: QWidget | None) -> None:
-    if isinstance(focused, QAbstractButton) and not isinstance(focused, QCheckBox | QRadioButton):
-        focused.click()

@@ -37,7 +37,15 @@ def notes(tmp_path):
 
 @pytest.mark.parametrize(
     "where",
-    ["transcript", "sessionList", "emptySession", "header", "taskList", "changesPage", "composerText"],
+    [
+        "transcript",
+        "sessionList",
+        "emptySession",
+        "header",
+        "taskList",
+        "changesPage",
+        "composerText",
+    ],
 )
 def test_a_file_dropped_anywhere_goes_with_the_next_message(stage, qtbot, notes, where):
     async def step(shown, window):

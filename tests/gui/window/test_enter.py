@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QDialog, QVBoxLayout
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QVBoxLayout
 
 from desktop_agent.gui.kit.widgets import GhostButton, IconButton, TextButton
 from desktop_agent.gui.transcript.cards.card import CardHeader
@@ -71,5 +71,31 @@ def test_enter_presses_every_kind_of_button_in_the_window(stage, qtbot):
         was_open = header.is_open
         enter_on(qtbot, header)
         assert header.is_open != was_open
+
+    stage(step)
+
+
+def test_enter_that_ends_a_name_or_a_note_presses_nothing_besides(stage, qtbot):
+    """The focus goes on to a button, which the same key must not press."""
+
+    async def step(shown, window):
+        shown.show(story.team())
+        shown.hear(*story.notes())
+        await gallery.pause(0)
+        window.frame.header.begin_rename()
+        name = part(window, "renameTitle")
+        qtbot.keyClicks(name, "Shopping")
+        qtbot.keyClick(name, Qt.Key.Key_Return)
+        assert not name.isVisible()
+        assert not window.frame.find_bar.isVisible()
+        shown.agents.select(story.EXPLORER)
+        await gallery.pause(0)
+        edit = part(window, "steerNoteEdit")
+        enter_on(qtbot, edit)
+        editor = part(window, "noteEditor")
+        editor.setText("Skip them all")
+        qtbot.keyClick(editor, Qt.Key.Key_Return)
+        await gallery.pause(0)
+        assert not [one for one in window.findChildren(QLineEdit, "noteEditor") if one.isVisible()]
 
     stage(step)

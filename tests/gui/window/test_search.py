@@ -147,3 +147,6 @@ def test_f2_in_the_message_box_renames_the_session_and_is_no_message(
         timeout=HANG_MS,
     )
     assert box.toPlainText() == ""
+    # Enter is not pressed once more, at the button that the focus would go to.
+    assert box.hasFocus()
+    assert not window.frame.find_bar.isVisible()

@@ -11,11 +11,12 @@ from PySide6.QtWidgets import QButtonGroup, QPushButton, QWidget
 from desktop_agent.gui.kit.accessible import OneOf
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import PushButton
 
 _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
-class _Tab(OneOf, QPushButton):
+class _Tab(OneOf, PushButton):
     pass
 
 
@@ -48,8 +49,6 @@ class TabRow(QWidget):
             button.setObjectName(f"{prefix}_{key}")
             button.setProperty("kind", "tab")
             button.setCheckable(True)
-            button.setAutoDefault(False)
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, one=key: self.chosen.emit(one))
             self._group.addButton(button)
             self.buttons[key] = button
