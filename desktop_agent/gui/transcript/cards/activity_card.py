@@ -51,4 +51,7 @@ class ActivityCard(HeaderCard):
 
     def _on_toggled(self, is_open: bool) -> None:
         self._host.unfolded[self._row.key] = is_open
+        if is_open and len(self._row.calls) == 1:
+            # Of a single call, what is looked for is what came of it.
+            self._host.unfolded.setdefault(self._row.calls[0].key, True)
         self._host.activity_toggled.emit(self._row.key)
