@@ -18,6 +18,7 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    has_focus_in,
     named,
     row,
 )
@@ -180,10 +181,16 @@ class SkillsPage(QWidget):
             self._no_match.setText(self.tr("No skill matches “{text}”.").format(text=text.strip()))
 
     def _on_pointed(self, skill: Skill | None) -> None:
+        before = self.detail.skill
+        is_other = before is not None and (skill is None or skill.directory != before.directory)
+        was_in_detail = is_other and has_focus_in(self.detail)
         self.detail.show_skill(skill)
         if skill is None:
             self._shows_detail = False
         self._place()
+        if was_in_detail and self.list.isVisible():
+            # It was removed: the next key must not switch off another one.
+            self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _open_detail(self) -> None:
         self._shows_detail = True

@@ -260,6 +260,17 @@ def test_where_it_is_narrow_list_and_detail_take_turns(page, qtbot):
         qtbot.keyClick(page.list, Qt.Key.Key_Escape)
 
 
+def test_after_a_skill_was_removed_the_next_key_is_for_the_list(page, qtbot):
+    """Space would switch off the one that is shown in its place."""
+    page.activateWindow()
+    page.choose(INVOICE.directory)
+    remove = named(page, "removeSkill")
+    remove.setFocus()
+    qtbot.waitFocus(remove)
+    page.set_skills(tuple(one for one in SKILLS if one is not INVOICE), has_folder=True)
+    qtbot.waitFocus(page.list)
+
+
 def test_a_folder_or_archive_that_is_dropped_is_to_be_added(page, qtbot, tmp_path):
     archive = tmp_path / "pdf.skill"
     archive.write_bytes(b"x")
