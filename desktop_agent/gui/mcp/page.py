@@ -17,6 +17,7 @@ from desktop_agent.gui.kit.widgets import (
     PrimaryButton,
     TextButton,
     TextLabel,
+    has_focus_in,
     named,
     row,
 )
@@ -172,10 +173,17 @@ class ServersPage(QWidget):
 
     def _show_detail(self) -> None:
         name = self.list.current_key
-        state = next((one for one in self._states if one.server.name == name), None)
-        if state is not None and state != self.detail.state:
+        state, before = self._by_name(name), self.detail.state
+        is_left = before is not None and before.server.name != name and has_focus_in(self.detail)
+        if state is not None and state != before:
             self.detail.show_state(state)
         self._place()
+        if is_left and self.list.isVisible():
+            # It was removed: the next key must not be for another one.
+            self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _by_name(self, name: str) -> McpState | None:
+        return next((one for one in self._states if one.server.name == name), None)
 
     def _on_pointed(self, name: str) -> None:
         if not name:
