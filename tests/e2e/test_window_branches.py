@@ -119,14 +119,15 @@ def test_an_answer_is_tried_again_beside_the_first_one(person, provide):
     said(me, "One.")
 
 
-def test_by_keys_one_goes_to_a_message_and_what_can_be_done_with_it(person, provide):
+@pytest.mark.parametrize("start", ["box", "transcript"])
+def test_by_keys_one_goes_to_a_message_and_what_can_be_done_with_it(person, provide, start):
     provider = provide("openai", [Say("One."), Say("Two."), Say("Three.")])
     me = person(provider)
     me.send("First words")
     said(me, "One.")
     me.send("Second words")
     said(me, "Two.")
-    me.page.browser.setFocus()
+    (me.box if start == "box" else me.page.browser).setFocus()
     me.press(UP, ALT)
     copy = me.until(lambda: me.find(QToolButton, "copyMessage"))[0]
     me.until(copy.hasFocus)

@@ -334,14 +334,10 @@ class MainWindow(QMainWindow):
         self._host.let_go(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop.
-
-        F2 renames the session.
-        """
-        if event.key() == Qt.Key.Key_F2 and self.known.info is not None:
-            self.frame.header.begin_rename()
-        elif event.key() != Qt.Key.Key_Escape:
-            super().keyPressEvent(event)
+        """Esc, when nothing nearer to the focus wanted it: close the drawer, then stop."""
+        if event.key() != Qt.Key.Key_Escape:
+            if not self._take_key(event):
+                super().keyPressEvent(event)
         elif self.frame.close_drawer():
             pass
         elif self.frame.find_bar.isVisible():
@@ -354,6 +350,18 @@ class MainWindow(QMainWindow):
                 self.frame.composer.request_stop()
             else:
                 self.frame.notices.hint(self.tr("Press Esc again to stop the agent"))
+
+    def _take_key(self, event: QKeyEvent) -> bool:
+        """F2 renames the session; Alt and an arrow go to a message from where nothing moves."""
+        page = self.pages.page(self.flow.agent)
+        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()), 0)
+        if event.key() == Qt.Key.Key_F2 and self.known.info is not None:
+            self.frame.header.begin_rename()
+        elif step and event.modifiers() & Qt.KeyboardModifier.AltModifier and page is not None:
+            page.step_to_message(step)
+        else:
+            return False
+        return True
 
     def focusNextPrevChild(self, is_next: bool) -> bool:
         # Qt calls this also while the focused widget is hidden or destroyed: no walk then.

@@ -260,7 +260,7 @@ class TranscriptView(CardHost):
         self.browser.anchorClicked.connect(self._on_link)
         self.browser.menu_requested.connect(self._open_menu)
         self.browser.pointed.connect(self._hover.follow)
-        self.browser.message_wanted.connect(self._step_to_message)
+        self.browser.message_wanted.connect(self.step_to_message)
         self.branch_chosen.connect(self._on_branch_chosen)
         self._window.filled.connect(self._place)
         self._scrolling.moved.connect(self._on_scrolled)
@@ -271,7 +271,7 @@ class TranscriptView(CardHost):
     def _on_branch_chosen(self, key: str, _: int) -> None:
         self._chosen = key
 
-    def _step_to_message(self, step: int) -> None:
+    def step_to_message(self, step: int) -> None:
         """Go to the user's message before, or after, the one in view, with what can be done."""
         rows = [shown for shown in self.page.rows if has_actions(shown.row)]
         shown = self._hover.next_to(rows, step)
