@@ -389,7 +389,25 @@ def test_an_old_failure_offers_nothing(view):
     fault = Fault("auth", "No key.", "edit_key")
     failed = ends("error", 2.0, fault=fault)
     open_page(view, opened(begins(1), failed, begins(3), says(1, "Now it works")))
-    assert button(view.cards.cards["turn/2.0"], "faultAction") is None
+    old = view.cards.cards["turn/2.0"]
+    assert button(old, "faultAction") is None
+    assert old.objectName() == "pastFault", "what is over stands out as if it were not"
+    assert old.accessibleName().startswith("No key.")
+    assert "No key." in words(old)
+
+
+def test_what_ended_an_agent_stays_a_card(view):
+    ended = AgentInfo(AGENT, "se_1", "tester", "failed", parent_id="ag_0")
+    fault = Fault("auth", "No key.", "edit_key")
+    open_page(view, opened(begins(), ends("error", fault=fault), agents=(ended,)))
+    assert last_card(view).objectName() == "faultCard"
+
+
+def test_the_details_of_an_old_failure_can_still_be_copied(view, qtbot):
+    fault = Fault("server", "It crashed.", "retry", "503: no memory")
+    open_page(view, opened(begins(1), ends("error", 2.0, fault=fault), begins(3), says(1, "Now")))
+    qtbot.mouseClick(button(view.cards.cards["turn/2.0"], "copyDetails"), LEFT)
+    assert "503: no memory" in QGuiApplication.clipboard().text()
 
 
 def test_after_a_crash_the_session_offers_to_go_on(view, qtbot):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QSizePolicy
 
@@ -13,11 +13,19 @@ from desktop_agent.core.events import StopReport
 from desktop_agent.core.faults import Fault
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import short_count
-from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel, row
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    GhostButton,
+    IconLabel,
+    TextButton,
+    TextLabel,
+    row,
+)
 from desktop_agent.gui.transcript.cards.card import Card, CardHost
 from desktop_agent.gui.transcript.document.user_message import clock_text
 from desktop_agent.gui.transcript.state.items import BudgetItem, FailureItem, TurnItem
 
+translate = QCoreApplication.translate
 _ICON, _GAP = 18, 8
 
 
@@ -76,9 +84,7 @@ class NoticeCard(Card):
         return self.isEnabled()
 
     def offer_copy(self, text: str) -> None:
-        words = self.tr("Copy details")
-        clipboard = QGuiApplication.clipboard
-        self.offer(words, "copyDetails", "copy", lambda: clipboard().setText(text), ghost=True)
+        self.offer(self.tr("Copy details"), "copyDetails", "copy", partial(_copy, text), ghost=True)
 
     def offer_continue(self) -> None:
         resume = self.host.resume_requested.emit
@@ -89,12 +95,12 @@ class NoticeCard(Card):
         return self._theme.icon_px(_ICON) + _GAP
 
 
-def turn_card(host: CardHost, item: TurnItem, text: str) -> NoticeCard:
+def turn_card(host: CardHost, item: TurnItem, text: str) -> Card:
     """Return the card of a turn's end; `text` says who stopped it, if somebody did."""
     if item.reason == "cancelled":
         return _stop_card(host, item, text)
     if item.reason not in ("step_limit", "budget"):
-        return _fault_card(host, item)
+        return (_past_fault if item.is_past else _fault_card)(host, item)
     card = NoticeCard(host, "limitCard", "circle-pause", "warn")
     if item.reason == "budget":
         card.say(card.tr("Paused: the budget for this work is used up."))
@@ -116,7 +122,7 @@ def failure_card(host: CardHost, item: FailureItem) -> NoticeCard:
 def _fault_card(host: CardHost, item: TurnItem) -> NoticeCard:
     """Return what went wrong, in the provider's words, and the one thing to do about it."""
     card = NoticeCard(host, "faultCard", "circle-alert", "err")
-    fault = item.fault or Fault("internal", card.tr("The turn ended early."), "continue")
+    fault = _fault_of(item)
     if item.reason == "interrupted":
         card.warn("circle-alert")
     card.say(with_marks(fault.message))
@@ -137,8 +143,40 @@ def _fault_card(host: CardHost, item: TurnItem) -> NoticeCard:
             again = card.tr("Try again")
             card.offer(again, "tryAgain", "refresh-cw", host.resume_requested.emit, ghost=True)
     if fault.details:
-        card.offer_copy(f"{fault.message}\n\n{fault.details}")
+        card.offer_copy(_details(fault))
     return card.finish()
+
+
+def _past_fault(host: CardHost, item: TurnItem) -> Card:
+    """Return the line of what went wrong before it was tried again, or gone on from."""
+    card = Card(host.theme, host.ground, ground="", edge="")
+    card.setObjectName("pastFault")
+    fault, at = _fault_of(item), clock_text(item.at)
+    said = "  ·  ".join(filter(None, (" ".join(with_marks(fault.message).split()), at)))
+    card.setAccessibleName(said)
+    buttons: list[GhostButton] = []
+    if fault.details:
+        words = card.tr("Copy details")
+        copy = GhostButton(host.theme, words, "copy", card, name="copyDetails")
+        copy.clicked.connect(partial(_copy, _details(fault)))
+        buttons.append(copy)
+    mark = IconLabel(host.theme, "circle-alert", "muted", 16, card)
+    line = ElidedLabel(said, role="muted", parent=card)
+    card.body.addLayout(row(4, mark, (line, 1), *buttons, spacing=host.theme.space("s")))
+    return card
+
+
+def _fault_of(item: TurnItem) -> Fault:
+    ended = translate("NoticeCard", "The turn ended early.")
+    return item.fault or Fault("internal", ended, "continue")
+
+
+def _details(fault: Fault) -> str:
+    return f"{fault.message}\n\n{fault.details}"
+
+
+def _copy(text: str, *_: object) -> None:
+    QGuiApplication.clipboard().setText(text)
 
 
 def _stop_card(host: CardHost, item: TurnItem, text: str) -> NoticeCard:

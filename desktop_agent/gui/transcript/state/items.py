@@ -152,8 +152,8 @@ class QuestionItem:
 
 @dataclass(frozen=True, slots=True)
 class TurnItem:
-    """The end of a turn. Only the `is_current` one offers to go on; with `has_changes` a
-    `ChangesItem` follows, which tells how long it took.
+    """The end of a turn. Only the `is_current` one offers to go on, after one that `is_past` its
+    agent has. With `has_changes` a `ChangesItem` follows, which tells how long it took.
     """
 
     key: str
@@ -164,6 +164,7 @@ class TurnItem:
     seconds: float = 0.0
     at: float = 0.0
     is_current: bool = True
+    is_past: bool = False
     has_changes: bool = False
 
 
@@ -398,10 +399,10 @@ def passed(items: Iterable[Item]) -> list[CompactionItem]:
     return [replace(item, is_current=False) for item in open_ones]
 
 
-def rested(items: Iterable[Item]) -> list[TurnItem]:
-    """Return the ends of turns that offered to go on, now that their agent can't."""
+def rested(items: Iterable[Item], *, is_past: bool = False) -> list[TurnItem]:
+    """Return the ends of turns that offered to go on, now that their agent can't, or has done."""
     ends = (item for item in items if isinstance(item, TurnItem) and item.is_current)
-    return [replace(item, is_current=False) for item in ends]
+    return [replace(item, is_current=False, is_past=is_past) for item in ends]
 
 
 def after_note(items: Iterable[Item], event: NoteDelivered | NoteReturned) -> list[UserItem]:

@@ -189,7 +189,7 @@ class Transcript:
         self.is_running = True
         self._reported_running = None
         self._turn_started_at = event.at
-        self._put(*items.rested(self._open.values()))
+        self._put(*items.rested(self._open.values(), is_past=True))
 
     def _on_turn_ended(self, event: events.TurnEnded) -> None:
         self._close_open_items("stopped" if event.reason == "cancelled" else "unknown")
