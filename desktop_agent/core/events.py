@@ -99,12 +99,13 @@ class StepEnded(Value, frozen=True):
 
 
 class RetryScheduled(Value, frozen=True):
-    """The request failed and is made again after `delay_s` seconds."""
+    """The request failed at `at`, and is made again after `delay_s` seconds."""
 
     agent_id: AgentId
     attempt: int
     delay_s: float
     fault: Fault
+    at: float = 0.0
 
 
 class MessageStarted(Value, frozen=True):

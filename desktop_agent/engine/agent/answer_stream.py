@@ -72,7 +72,8 @@ class AnswerStream:
                         breaks += fault.kind == "reset"
                         if may_be_long and breaks >= _BREAKS:
                             raise BrokeOff(fault)
-                        self._emit(RetryScheduled(self._agent_id, attempt, delay_s, fault))
+                        now = time.time()
+                        self._emit(RetryScheduled(self._agent_id, attempt, delay_s, fault, now))
                     case Answer():
                         self._accept()
                         answer = item

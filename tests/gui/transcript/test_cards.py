@@ -510,6 +510,15 @@ def test_a_retry_counts_down(view, clock):
     assert line.target == "Trying again in 3 s (attempt 2)"
 
 
+def test_a_retry_that_is_looked_at_late_counts_from_when_it_began(view, clock, theme):
+    open_page(view, opened(begins(), status="running"))
+    fault = Fault("rate_limit", "Too many requests.")
+    view.apply([RetryScheduled(AGENT, 1, 8.0, fault, view.clocks.wall())])
+    clock.advance(5)
+    theme.configure("dark")
+    assert view.cards.cards["retry"].header.target == "Trying again in 3 s (attempt 2)"
+
+
 def test_a_defect_of_the_app_is_told_with_details_to_copy(view, qtbot):
     open_page(view, opened(begins(), status="running"))
     view.apply([EngineFailed("agent", "boom", AGENT)])

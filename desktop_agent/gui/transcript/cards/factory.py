@@ -225,7 +225,8 @@ class RetryCard(LineCard):
 
     def __init__(self, theme: Theme, parent: QWidget, item: items.RetryItem, now: float) -> None:
         super().__init__(theme, parent, "refresh-cw", item.fault.message)
-        self._due = now + item.delay_s
+        # The card may be made anew, or looked at late; another machine's clock may be ahead.
+        self._due = min(item.at or now, now) + item.delay_s
         self._attempt = item.attempt
         self.tick(now)
 

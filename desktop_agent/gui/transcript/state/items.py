@@ -196,12 +196,13 @@ class UndoItem:
 
 @dataclass(frozen=True, slots=True)
 class RetryItem:
-    """The request failed and is made again."""
+    """The request failed at `at` and is made again."""
 
     key: str
     attempt: int
     delay_s: float
     fault: Fault
+    at: float
 
 
 @dataclass(frozen=True, slots=True)

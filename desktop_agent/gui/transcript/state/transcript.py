@@ -230,7 +230,7 @@ class Transcript:
 
     def _on_retry(self, event: events.RetryScheduled) -> None:
         self._end_retry()
-        self._put(items.RetryItem(_RETRY, event.attempt, event.delay_s, event.fault))
+        self._put(items.RetryItem(_RETRY, event.attempt, event.delay_s, event.fault, event.at))
 
     def _on_compacted(self, event: events.ContextCompacted) -> None:
         self._put(*items.passed(self._open.values()), items.compaction_item(event))
