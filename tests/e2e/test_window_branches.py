@@ -70,6 +70,8 @@ def test_an_edited_message_begins_a_branch_and_the_old_one_is_a_key_away(person,
     me.press(Qt.Key.Key_Return)
     said(me, "Blue it is.")
     assert "Red it is." not in me.text
+    # It stands in the conversation: the strip over the message box does not tell it again.
+    assert not me.find(QWidget, "noteRow")
     assert "".join(provider.requests[-1].user_texts).count("Paint") == 1
     me.until(lambda: place(me) == ["2/2"])
     assert not bar.isVisible()

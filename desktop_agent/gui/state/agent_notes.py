@@ -141,14 +141,18 @@ class AgentNotes:
             self._rows[note_id] = replace(row, is_folded=True)
             self._drop_old()
 
-    def follow(self, info: AgentInfo) -> None:
-        """Take over how the agent stands; a crash leaves a turn without an end."""
+    def follow(self, info: AgentInfo, *, is_starting: bool = False) -> None:
+        """Take over how the agent stands; a crash leaves a turn without an end.
+
+        One that `is_starting` is idle still, and about to read what is queued.
+        """
         self.status, self.place = info.status, info.place
         self.step = max(self.step, info.step)
         self.is_running = info.is_in_turn
         if not self.is_running:
             self._tools.clear()
-            self._wake_quiet()
+            if not is_starting:
+                self._wake_quiet()
 
     def replay(self, events: Iterable[Event], names: dict[AgentId, AgentInfo]) -> None:
         """Begin anew with what the newest page of the history holds; old news is folded."""

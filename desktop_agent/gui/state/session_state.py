@@ -396,7 +396,7 @@ class SessionState:
         for agent in (info.main_agent, *(agent.id for agent in event.agents)):
             self._lists.pop(agent, None)
         self._lists.update((one.agent_id, one.tasks) for one in event.lists)
-        self._replay(info.main_agent, event.events)
+        self._replay(info.main_agent, event.events, is_starting=info.status == "running")
         for queued in event.notes:
             self.notes(queued.agent_id).apply_note(queued, self._infos)
         self._drop_resting(event.agents)
@@ -410,11 +410,13 @@ class SessionState:
         self._drop_resting((info,))
         return Facet.NOTES | Facet.REQUESTS if self._is_of_shown(info.id) else NOTHING
 
-    def _replay(self, agent_id: AgentId, events: tuple[AgentEvent, ...]) -> None:
+    def _replay(
+        self, agent_id: AgentId, events: tuple[AgentEvent, ...], *, is_starting: bool = False
+    ) -> None:
         notes = self.notes(agent_id)
         notes.replay(events, self._infos)
         if agent_id in self._infos:
-            notes.follow(self._infos[agent_id])
+            notes.follow(self._infos[agent_id], is_starting=is_starting)
         for event in events:
             if isinstance(event, RequestEvent):
                 self._on_request(event)
