@@ -22,7 +22,7 @@ from desktop_agent.gui.frame.notice_bar import ApprovalStrip, NoticeBar
 from desktop_agent.gui.frame.sidebar import Sidebar
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import column, named
+from desktop_agent.gui.kit.widgets import column, has_focus_in, named
 
 _PLACING = frozenset(
     {
@@ -200,6 +200,14 @@ class WindowFrame(QWidget):
         notices.raise_()
 
     def _place(self) -> None:
+        beside = [one for one in (self.sidebar, self._side) if one is not None]
+        focused = next((one for one in beside if has_focus_in(one)), None)
+        self._place_parts()
+        # Qt would give the focus to the next button, wherever that is.
+        if focused is not None and focused.isHidden() and self.is_conversing and not self._is_full:
+            self.composer.focus_text()
+
+    def _place_parts(self) -> None:
         width = self.sidebar.width()
         is_shown = self._is_drawer_open if self.is_narrow else self._wants_sidebar
         whole = self.rect()

@@ -364,6 +364,17 @@ def test_in_a_narrow_window_the_sidebar_is_a_drawer(quick, qtbot):
     assert not quick.frame.sidebar.isVisible()
 
 
+def test_who_closes_the_sidebar_with_the_focus_in_it_goes_on_writing(quick, qtbot):
+    ready(qtbot, quick)
+    quick.resize(700, 600)
+    quick.activateWindow()
+    quick.frame.toggle_sidebar()
+    qtbot.waitFocus(quick.frame.sidebar.workspace)
+    qtbot.keyClick(quick.frame.sidebar.workspace, Qt.Key.Key_Escape)
+    assert not quick.frame.sidebar.isVisible()
+    qtbot.waitFocus(part(quick, "composerText"))
+
+
 def action(window, words):
     """Return what the menu and its shortcut do."""
     return next(one for one in window.findChildren(QAction) if one.text() == words)
