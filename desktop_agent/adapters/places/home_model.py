@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from desktop_agent.core.requests import Answer, Delta, ModelRequest
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.base.ports import Model
 
+_log = logging.getLogger(__name__)
 _NOT_OURS = "The outpost asked for a model that none of the jobs names."
 
 
@@ -89,6 +91,8 @@ class HomeModel:
                     self._send(host_pipe.StreamAdvanced(id_, (item,)))
         except ModelError as error:
             self._send(host_pipe.StreamFailed(id_, error.fault))
+        except Exception as error:  # noqa: BLE001  (else the agent there waits for ever)
+            self._send(host_pipe.StreamFailed(id_, _defect(error)))
 
     async def _call(self, made: host_pipe.CallMade) -> None:
         name = made.arguments.get("model")
@@ -98,6 +102,15 @@ class HomeModel:
             found = await self._services.describe(name)
         except ModelError as error:
             self._send(host_pipe.CallFailed(made.id, error.fault))
+        except Exception as error:  # noqa: BLE001  (as above)
+            self._send(host_pipe.CallFailed(made.id, _defect(error)))
         else:
             raw = msgspec.Raw(msgspec.msgpack.encode(found))
             self._send(host_pipe.CallAnswered(made.id, raw))
+
+
+def _defect(error: Exception) -> Fault:
+    """Log it here; its words, which may hold anything, stay on this computer."""
+    _log.error("A request of an outpost was not made", exc_info=error)
+    kind = type(error).__name__
+    return Fault("internal", "The app could not make the request.", "retry", kind)

@@ -284,6 +284,9 @@ class RemoteAgent(Agent):
         if is_last:
             self.pace.done()
         scope, settings = self.scope, self.settings()
+        allowed, tools = scope.tools, () if is_last else request.tools
+        if allowed is not None:
+            tools = tuple(tool for tool in tools if tool.name in allowed)
         if self._there is not None:
             # Before the answer, whose calls it is about.
             self._there.set_mode(scope.mode)
@@ -292,7 +295,7 @@ class RemoteAgent(Agent):
             model=scope.model,
             api_base=scope.api_base,
             system=f"{request.system}\n\n{self._role()}",
-            tools=() if is_last else tuple(t for t in request.tools if self._has(t.name)),
+            tools=tools,
             limits=settings.limits,
         )
 
@@ -300,10 +303,6 @@ class RemoteAgent(Agent):
         assert self.spec is not None
         role = role_named(self.spec.role, self.skills.catalog.roles)
         return f"# Your role\n\n{role.instructions}\n\n{_ELSEWHERE}"
-
-    def _has(self, tool: str) -> bool:
-        allowed = self.scope.tools
-        return allowed is None or tool in allowed
 
     # -- the mirror --------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,19 +54,27 @@ def scope_of(
     given = _with_disk(info.workspace) if is_machine_sandbox else info.workspace
     if spec is None:
         return Scope(info.model, info.api_base, info.mode, given, None, is_machine_sandbox)
-    mode, own = narrower(info.mode, spec.mode), spec.workspace
-    if own.has_whole_disk and not given.has_whole_disk:
-        # It was given while the machine was the sandbox: only that is over.
-        own = _without_disk(own)
-    if not own.is_within(given):
+    mode = narrower(info.mode, spec.mode)
+    workspace, is_whole = _shared(spec.workspace, given)
+    if not is_whole:
         mode = "look"
-    workspace = own.limited_to(given)
     model, api_base = info.model, info.api_base
     if spec.has_own_model:
         model, api_base = spec.model, spec.api_base
     return Scope(model, api_base, mode, workspace, spec.tools, is_machine_sandbox)
 
 
+# Asked some forty times a step, and of few folders; what they are compared by is slow to make.
+@functools.lru_cache(1024)
+def _shared(own: Workspace, given: Workspace) -> tuple[Workspace, bool]:
+    """Return the rights that both give, and whether those are all that the first gives."""
+    if own.has_whole_disk and not given.has_whole_disk:
+        # It was given while the machine was the sandbox: only that is over.
+        own = _without_disk(own)
+    return own.limited_to(given), own.is_within(given)
+
+
+@functools.lru_cache(256)
 def _with_disk(workspace: Workspace) -> Workspace:
     if workspace.has_whole_disk:
         return workspace
