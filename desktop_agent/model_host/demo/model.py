@@ -97,8 +97,8 @@ def _opening(messages: Sequence[Message]) -> int | None:
     opening: int | None = None
     is_first = True
     for place, message in enumerate(messages):
-        if message.role == "user":
-            kind = order_in(joined(*user_texts([message]))).kind
+        if message.role == "user" and (said := user_texts([message])):
+            kind = order_in(joined(*said)).kind
             if opening is None and (kind == "survey" or (is_first and not kind)):
                 opening = place
             is_first = False

@@ -56,7 +56,7 @@ def late_news(messages: Sequence[Message], tools: frozenset[str]) -> Step:
     """Return the answer to subagents that speak after the survey's end; empty if none does."""
     state = Survey(messages, tools, "")
     told = [
-        f"“{report.name}” ended after me ({report.status}). It says: {quote(text)}"
+        f"“{report.name}” has ended ({report.status}). It says: {quote(text)}"
         for report, text in parts_of(state.fresh, origins.Report)
     ]
     told += [WORDS["late_question"]] if state.answer_all else []

@@ -451,6 +451,20 @@ def test_a_note_beside_a_report_is_understood_and_the_report_is_no_wish(garden: 
     assert "don't write" not in text
 
 
+def test_a_report_on_what_the_person_started_themselves_is_told_and_begins_no_survey(
+    garden: Path,
+) -> None:
+    """As after *Run on…* at the beginning of a session."""
+    play = Play(garden)
+    play.add("user", (TextPart("7 files.", Report(AgentId("sa_1"), "list files", "completed")),))
+    step = play.step()
+    assert "“list files” has ended (completed)" in step.text
+    assert "7 files." in step.text
+    assert not step.wants
+    play.say("look around")
+    assert play.step().wants
+
+
 def test_words_that_look_like_a_report_are_still_the_persons(garden: Path) -> None:
     play = Play(garden)
     play.say("Look around")
