@@ -1,8 +1,8 @@
 """Cut an outpost's stream again and again: `python -m tests.outpost.cut_trial notes [CUTS]`.
 
 Ten notes a cut go to eight agents behind a real sshd, whose client is killed at random moments.
-`leases [KILLS]` kills the app while 20 agents spend leases out of one budget. Points 4, 6 and 11 of
-SCALE.md, section 9. Exit code 1 where something is wrong.
+`leases [KILLS]` kills the app while 20 agents spend leases out of one budget. Exit code 1 where
+something is wrong.
 """
 
 from __future__ import annotations
