@@ -1,8 +1,8 @@
 """Load on the desktop's side of outposts: `python -m tests.outpost.load_trial PART [COUNT]`.
 
 PART and what COUNT is of: `many` subagents at work at once, then their results judged and applied
-(200); `mirror` events (100000); `bytes` steps of the longest agent (80). Exit code 1 where something
-is wrong; a figure that misses its goal is not.
+(200); `mirror` events (100000); `bytes` steps of the longest agent (80). Exit code 1 where
+something is wrong; a figure that misses its goal is not.
 """
 
 from __future__ import annotations
