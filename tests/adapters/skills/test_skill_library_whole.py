@@ -4,6 +4,7 @@ nothing outside the folder it goes to is touched."""
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.adapters.skills.fetch.fetch import in_thread
 from desktop_agent.adapters.skills.library import SkillLibrary
 from desktop_agent.adapters.skills.state import read_origins
 from desktop_agent.core.skill_install import SkillLibraryError
@@ -146,6 +148,27 @@ async def test_an_installation_nobody_waits_for_any_more_keeps_its_files_until_i
     assert files_in(home.mine) == set(BIG)
     assert list(read_origins(home.top / "config")) == [str(home.mine / "big")]
     await library.close()
+
+
+async def test_what_a_fetch_raises_that_was_given_up_is_told_as_no_defect() -> None:
+    loop, told = asyncio.get_running_loop(), list[object]()
+    loop.set_exception_handler(lambda _, context: told.append(context))
+    begun, stopped = asyncio.Event(), threading.Event()
+
+    def work() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        stopped.wait()
+        raise SkillLibraryError("It was cancelled.")
+
+    job = asyncio.create_task(in_thread(work, stopped.set))
+    await begun.wait()
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    del job
+    gc.collect()
+    await turn()
+    assert not told
 
 
 async def test_an_update_that_is_agreed_to_twice_is_taken_once(tmp_path: Path, home: Home) -> None:

@@ -164,24 +164,21 @@ class Fetcher:
 
 async def in_thread(work: Callable[[], _Result], stop: Callable[[], None]) -> _Result:
     """Run some work on a thread; when it is cancelled, stop it and wait for its end."""
-    running = asyncio.ensure_future(asyncio.to_thread(work))
+    return await to_the_end(asyncio.to_thread(work), stop)
+
+
+async def to_the_end(
+    work: Coroutine[Any, Any, _Result], stop: Callable[[], None] = lambda: None
+) -> _Result:
+    """Run the work to its end; a caller that is cancelled waits until its files are closed."""
+    running = asyncio.ensure_future(work)
+    # What it raises is of no interest then: retrieved, so that asyncio logs nothing.
+    running.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         stop()
         await asyncio.wait((running,))
-        raise
-
-
-async def to_the_end(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run the work to its end; a caller that is cancelled waits until its files are closed."""
-    running = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait((running,))
-        if not running.cancelled():
-            running.exception()  # retrieved, so that asyncio logs nothing
         raise
 
 
