@@ -135,8 +135,15 @@ class AddSkillSheet(QDialog):
         self._error.setText(with_marks(words))
         self._error.show()
         if self._pages.currentIndex() == 0:
+            self._make_room()
             self._address.setFocus(Qt.FocusReason.OtherFocusReason)
             self._address.selectAll()
+
+    def _make_room(self) -> None:
+        """Grow by what the error takes: else it is taken from the words over it."""
+        edge, gap = self._theme.space("l"), self._theme.space("m")
+        high = self._error.heightForWidth(self.width() - 2 * edge)
+        self.resize(self.width(), self.height() + high + gap)
 
     # -- construction ------------------------------------------------------------------------
 

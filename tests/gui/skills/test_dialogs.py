@@ -283,6 +283,16 @@ def test_without_a_folder_there_is_only_mine(qtbot, theme):
     assert not named(widget, "installHere").isVisible()
 
 
+def test_an_error_takes_no_room_from_what_stands_over_it(sheet, qtbot):
+    zone = named(sheet, "dropZone")
+    qtbot.waitUntil(lambda: zone.height() > 0)
+    before = zone.height()
+    for _ in range(2):
+        sheet.show_error("The skills there are larger than 20 MB, which is the limit. " * 2)
+        qtbot.waitUntil(lambda: named(sheet, "addSkillError").height() > 20)
+        qtbot.waitUntil(lambda: zone.height() >= before)
+
+
 def test_a_file_dropped_on_the_sheet_is_looked_at(sheet, qtbot, tmp_path):
     dragged = QMimeData()
     dragged.setUrls([QUrl.fromLocalFile(str(tmp_path))])
