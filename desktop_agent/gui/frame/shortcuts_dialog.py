@@ -147,6 +147,7 @@ def other_keys(*, send: str, other: str) -> tuple[KeyGroup, ...]:
         ),
         _tr("Conversation"): (
             (_tr("Go through your messages, and what can be done with them"), "Alt+↑, Alt+↓"),
+            (_tr("Menu of what has the focus, here and in lists"), "Shift+F10"),
             (_tr("Another branch, under a message"), "←, →"),
         ),
         _tr("Session list"): (

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
+    QContextMenuEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
@@ -17,6 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QApplication,
     QMainWindow,
+    QWidget,
 )
 
 from desktop_agent.core.events import (
@@ -359,6 +361,10 @@ class MainWindow(QMainWindow):
             self.frame.header.begin_rename()
         elif step and event.modifiers() & Qt.KeyboardModifier.AltModifier and page is not None:
             page.step_to_message(step)
+        elif (
+            event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier
+        ):
+            _open_menu(QApplication.focusWidget())
         else:
             return False
         return True
@@ -462,3 +468,12 @@ class MainWindow(QMainWindow):
     def _show_writer(self) -> None:
         if self.flow.current is not None:
             self._host.raise_writer(self.flow.current)
+
+
+def _open_menu(focused: QWidget | None) -> None:
+    """Open the menu of what has the focus: on Linux, Qt knows a key alone that few boards have."""
+    if focused is None:
+        return
+    at = QRectF(focused.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle)).center().toPoint()
+    why = QContextMenuEvent.Reason.Keyboard
+    QApplication.sendEvent(focused, QContextMenuEvent(why, at, focused.mapToGlobal(at)))

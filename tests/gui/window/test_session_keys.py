@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
 from tests.gui.window.test_window import session_titles, shown, write
 from tests.helpers.providers import LoopbackProvider, Say
@@ -76,3 +76,15 @@ def test_f2_in_the_message_box_renames_the_session_that_is_shown(window, qtbot):
     assert field.text() == "Second"
     press(qtbot, Qt.Key.Key_Escape)
     assert part(window, "composerText").toPlainText() == ""
+
+
+def test_the_menu_opens_by_the_key_that_every_keyboard_has(window, qtbot):
+    click(qtbot, window, "First")
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
+    menu = QApplication.activePopupWidget()
+    assert "Pin" in [action.text() for action in menu.actions()]
+    sessions = window.frame.sidebar.sessions.list
+    row = sessions.visualRect(sessions.currentIndex())
+    assert row.contains(sessions.viewport().mapFromGlobal(menu.pos())), "it is not at the row"
+    menu.close()
