@@ -88,6 +88,28 @@ def test_a_click_on_a_row_shows_no_ring_until_a_key_is_pressed(shown, qtbot, the
     assert has_ring(theme, rows, 0)
 
 
+@pytest.fixture
+def beside_a_field(qtbot):
+    """Show a part below a field, which has the focus and is returned."""
+    windows = []
+
+    def show(part):
+        window = QWidget()
+        windows.append(window)
+        qtbot.addWidget(window)
+        window.resize(300, 160)
+        field = QLineEdit(window)
+        column(field, part, within=window)
+        with qtbot.waitExposed(window):
+            window.show()
+        window.activateWindow()
+        field.setFocus()
+        qtbot.waitFocus(field)
+        return field
+
+    return show
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -97,17 +119,10 @@ def test_a_click_on_a_row_shows_no_ring_until_a_key_is_pressed(shown, qtbot, the
         lambda theme: IconButton(theme, "x", "Close"),
     ],
 )
-def test_a_button_has_its_ring_and_no_frame_inside(qtbot, theme, make):
+def test_a_button_has_its_ring_and_no_frame_inside(qtbot, theme, make, beside_a_field):
     """The desktop's style draws a frame around the words once keys were used."""
-    window = QWidget()
-    qtbot.addWidget(window)
-    first, button = QLineEdit(window), make(theme)
-    column(first, button, within=window)
-    with qtbot.waitExposed(window):
-        window.show()
-    window.activateWindow()
-    first.setFocus()
-    qtbot.waitFocus(first)
+    button = make(theme)
+    first = beside_a_field(button)
     without = button.grab().toImage()
     qtbot.keyClick(first, Qt.Key.Key_Tab)
     qtbot.waitFocus(button)
@@ -118,16 +133,9 @@ def test_a_button_has_its_ring_and_no_frame_inside(qtbot, theme, make):
 
 
 @pytest.mark.parametrize("make", [TextButton, PrimaryButton, GhostButton])
-def test_who_clicks_a_button_goes_on_writing(qtbot, theme, make):
-    window = QWidget()
-    qtbot.addWidget(window)
-    field, button = QLineEdit(window), make(theme, "Copy")
-    column(field, button, within=window)
-    with qtbot.waitExposed(window):
-        window.show()
-    window.activateWindow()
-    field.setFocus()
-    qtbot.waitFocus(field)
+def test_who_clicks_a_button_goes_on_writing(qtbot, theme, make, beside_a_field):
+    button = make(theme, "Copy")
+    field = beside_a_field(button)
     with qtbot.waitSignal(button.clicked):
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert field.hasFocus()
@@ -141,17 +149,9 @@ def test_who_clicks_a_button_goes_on_writing(qtbot, theme, make):
     ],
     ids=["header", "diff"],
 )
-def test_what_paints_itself_is_ringed_for_keys_alone(qtbot, theme, make):
-    window = QWidget()
-    qtbot.addWidget(window)
-    window.resize(300, 160)
-    first, part = QLineEdit(window), make(theme)
-    column(first, part, within=window)
-    with qtbot.waitExposed(window):
-        window.show()
-    window.activateWindow()
-    first.setFocus()
-    qtbot.waitFocus(first)
+def test_what_paints_itself_is_ringed_for_keys_alone(qtbot, theme, make, beside_a_field):
+    part = make(theme)
+    first = beside_a_field(part)
 
     def is_ringed():
         """Whether the accent stands at the middle of the upper edge."""

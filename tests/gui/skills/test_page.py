@@ -269,6 +269,9 @@ def test_after_a_skill_was_removed_the_next_key_is_for_the_list(page, qtbot):
     qtbot.waitFocus(remove)
     page.set_skills(tuple(one for one in SKILLS if one is not INVOICE), has_folder=True)
     qtbot.waitFocus(page.list)
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Down)
+    assert page.list.hasFocus()
+    assert page.detail.skill is not INVOICE
 
 
 def test_a_folder_or_archive_that_is_dropped_is_to_be_added(page, qtbot, tmp_path):

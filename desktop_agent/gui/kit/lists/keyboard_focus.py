@@ -29,18 +29,23 @@ def by_keyboard(reason: Qt.FocusReason, *, before: bool) -> bool:
     return reason in _BY_KEYS or (before and reason != Qt.FocusReason.MouseFocusReason)
 
 
-class KeyboardFocus(_View):
-    """Comes before the view's own class. The ring is around a row: see `RowPainter`."""
+class PaintsRing(_Widget):
+    """Paints its ring itself, where `is_ringed`. Comes before its own class."""
 
     is_by_keys = False
+
+    @property
+    def is_ringed(self) -> bool:
+        return self.is_by_keys and self.hasFocus()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         self.set_by_keys(is_by_keys=by_keyboard(event.reason(), before=self.is_by_keys))
-        if event.reason() in _BY_KEYS and not self.currentIndex().isValid():
-            first = self.model().index(0, 0)
-            flag = QItemSelectionModel.SelectionFlag.NoUpdate
-            self.selectionModel().setCurrentIndex(first, flag)
+        self._paint_again()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._paint_again()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self.set_by_keys(is_by_keys=True)
@@ -54,7 +59,24 @@ class KeyboardFocus(_View):
         """Show the ring or not; a view that draws its rows otherwise says how."""
         if is_by_keys != self.is_by_keys:
             self.is_by_keys = is_by_keys
-            self.update(self.currentIndex())
+            self._paint_again()
+
+    def _paint_again(self) -> None:
+        self.update()
+
+
+class KeyboardFocus(PaintsRing, _View):
+    """Comes before the view's own class. The ring is around a row: see `RowPainter`."""
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        if event.reason() in _BY_KEYS and not self.currentIndex().isValid():
+            first = self.model().index(0, 0)
+            flag = QItemSelectionModel.SelectionFlag.NoUpdate
+            self.selectionModel().setCurrentIndex(first, flag)
+
+    def _paint_again(self) -> None:
+        self.update(self.currentIndex())
 
 
 class KeyboardRing(_Area):
@@ -76,36 +98,3 @@ class KeyboardRing(_Area):
 
 class RingedArea(KeyboardRing, QScrollArea):
     """An area that keys scroll."""
-
-
-class PaintsRing(_Widget):
-    """Paints its ring itself, where `is_ringed`. Comes before its own class."""
-
-    _is_by_keys = False
-
-    @property
-    def is_ringed(self) -> bool:
-        return self._is_by_keys and self.hasFocus()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self._set_by_keys(is_by_keys=by_keyboard(event.reason(), before=self._is_by_keys))
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        super().focusOutEvent(event)
-        self._paint_again()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        self._set_by_keys(is_by_keys=True)
-        super().keyPressEvent(event)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._set_by_keys(is_by_keys=False)
-        super().mousePressEvent(event)
-
-    def _set_by_keys(self, *, is_by_keys: bool) -> None:
-        self._is_by_keys = is_by_keys
-        self._paint_again()
-
-    def _paint_again(self) -> None:
-        self.update()
