@@ -13,6 +13,16 @@ from typing import Any
 
 from desktop_agent.core.keys.redaction import is_secret_name
 
+_POLL_S = 0.02
+
+
+async def exited(process: asyncio.subprocess.Process) -> int:
+    """Wait for a program's end, whatever it has left behind; return its exit code."""
+    # Process.wait() waits for all that hold its pipes too, such as a shared login of ssh.
+    while process.returncode is None:
+        await asyncio.sleep(_POLL_S)
+    return process.returncode
+
 
 class ChildProcess:
     """Starts the program at once; raises OSError when that is impossible.

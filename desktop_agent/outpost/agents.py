@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from desktop_agent.core.events import (
     QuestionAnswered,
     QuestionAsked,
     SessionOpened,
+    ToolEnded,
     TurnEnded,
     TurnStarted,
 )
@@ -33,6 +35,9 @@ from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.engine import Engine
+from desktop_agent.outpost.restoring import keep_step, lay_steps, restore_session
+
+_log = logging.getLogger(__name__)
 
 # What nobody watches here; the whole of it follows.
 _GROWING = frozenset({"PartDelta", "ToolOutput", "MessageStarted"})
@@ -51,10 +56,16 @@ class _Run:
     turns: int = 0
     asks: dict[str, AgentEvent] = field(default_factory=dict[str, AgentEvent])
     waiting: list[AgentEvent] = field(default_factory=list[AgentEvent])
+    # The commit of its copy as the head of its cluster knows it, and whether calls ended since.
+    kept: str = ""
+    has_changed: bool = False
 
 
 class AgentRuns:
-    """All of an outpost's agents. `tell` is given each event with the number 0, to be counted."""
+    """All of an outpost's agents. `tell` is given each event with the number 0, to be counted.
+
+    Where there is a `head` each step's end is a commit, which it is told before the next begins.
+    """
 
     def __init__(
         self,
@@ -62,8 +73,10 @@ class AgentRuns:
         store: GitStore,
         model: HostedModel,
         tell: Callable[[pipe.AgentNews], None],
+        head: Callable[[pipe.AgentKept], None] | None,
     ) -> None:
         self._folder, self._store, self._model, self._tell = folder, store, model, tell
+        self._head = head
         self._runs: dict[str, _Run] = {}
         self._by_agent: dict[AgentId, _Run] = {}
         self._opened: dict[SessionId, AgentId] = {}
@@ -85,7 +98,7 @@ class AgentRuns:
         """Do what is ordered; what was done already is ignored."""
         # One after the other, also when a new stream comes in the middle.
         async with self._ordering:
-            if isinstance(order, pipe.StartAgent):
+            if isinstance(order, pipe.StartAgent | pipe.RestoreAgent):
                 if order.key not in self._runs:
                     await self._begin(order)
                 return
@@ -119,7 +132,7 @@ class AgentRuns:
                 engine.set_mode(run.session_id, mode)
             case pipe.DropAgent():
                 self._drop(order.key)
-            case pipe.StartAgent() | pipe.ResumeAgent():
+            case pipe.StartAgent() | pipe.RestoreAgent() | pipe.ResumeAgent():
                 pass
 
     async def close(self) -> None:
@@ -132,16 +145,38 @@ class AgentRuns:
             if not isinstance(backend, BaseException):
                 await backend.close()
 
-    async def _begin(self, order: pipe.StartAgent) -> None:
-        place = self._folder / "agents" / order.key
-        run = self._runs[order.key] = _Run(order, place / Path(order.folder).name)
+    async def keep_step(self, agent_id: AgentId) -> None:
+        """Tell the head what an agent's last step has left in its copy."""
+        run = self._by_agent.get(agent_id)
+        if run is None or self._head is None or not run.has_changed:
+            return
+        run.has_changed = False
+        try:
+            kept = await asyncio.to_thread(keep_step, self._store, run.order, run.kept, run.copy)
+        except (GitError, OSError) as error:
+            # It works on; what is known of it is what the step before has left.
+            _log.warning("a step of %s was not kept: %s", run.order.key, error)
+            return
+        run.kept = kept.commit
+        self._head(kept)
+
+    async def _begin(self, order: pipe.StartAgent | pipe.RestoreAgent) -> None:
+        start = order if isinstance(order, pipe.StartAgent) else order.start
+        place = self._folder / "agents" / start.key
+        run = self._runs[start.key] = _Run(start, place / Path(start.folder).name)
+        run.kept = start.commit
         try:
             place.mkdir(parents=True, mode=0o700)
-            await asyncio.to_thread(self._store.copy, order.commit, run.copy)
-            engine = (await self._started()).engine
+            await asyncio.to_thread(self._store.copy, start.commit, run.copy)
+            backend = await self._started()
+            if isinstance(order, pipe.StartAgent):
+                self._open(backend.engine, run, order)
+            else:
+                await self._restore(backend, run, order)
         except (GitError, StoreError, OSError) as error:
-            self._tell(pipe.TurnOver(0, order.key, problem=str(error)))
-            return
+            self._tell(pipe.TurnOver(0, start.key, problem=str(error)))
+
+    def _open(self, engine: Engine, run: _Run, order: pipe.StartAgent) -> None:
         engine.new_session(
             run.session_id,
             Workspace(str(run.copy)),
@@ -157,6 +192,23 @@ class AgentRuns:
         self._by_agent[run.agent_id] = run
         self._tell(pipe.AgentBegun(0, order.key, run.agent_id))
 
+    async def _restore(self, backend: Backend, run: _Run, order: pipe.RestoreAgent) -> None:
+        """Go on where the head knows it to have been; whoever follows it hears what that closed."""
+        if order.commits:
+            await asyncio.to_thread(lay_steps, self._store, order, run.copy)
+            run.kept = order.commits[-1]
+        restored = restore_session(backend, run.session_id, order, run.copy)
+        run.agent_id, run.told = order.agent_id, restored.told
+        self._by_agent[order.agent_id] = run
+        self._tell(pipe.AgentBegun(0, order.key, order.agent_id))
+        if restored.closing:
+            self._tell(pipe.AgentWorked(0, order.key, restored.closing))
+        if restored.note is not None:
+            backend.engine.send(order.agent_id, restored.note)
+            backend.engine.resume(order.agent_id)
+        elif restored.ended is not None and not order.is_over:
+            self._in_background(self._end_turn(run, restored.ended, run.turns))
+
     def _drop(self, key: str) -> None:
         run = self._runs.pop(key)
         if run.agent_id is not None and self._backend is not None:
@@ -164,6 +216,7 @@ class AgentRuns:
             engine = self._backend.result().engine
             engine.delete_session(run.session_id)
             engine.erase_session(run.session_id)
+        self._store.forget(run.copy)
         self._in_background(asyncio.to_thread(shutil.rmtree, run.copy.parent, ignore_errors=True))
 
     async def _started(self) -> Backend:
@@ -194,6 +247,7 @@ class AgentRuns:
         if run is None or not isinstance(event, AgentEvent) or type(event).__name__ in _GROWING:
             return
         _note_asks(run, event)
+        run.has_changed |= isinstance(event, ToolEnded)
         run.waiting.append(event)
         if len(run.waiting) == 1:
             # Events of one transaction are told one right after the other.

@@ -1,8 +1,8 @@
 """Work on the nodes of a cluster: each has a member that does it, and one of them is lost at times.
 
 Which nodes there are, and that one is gone, the cluster says; what becomes of the work is ours: a
-job begins again elsewhere from the state of its folder, an agent is told to be lost. Whatever a
-lost member still says is not heard.
+job begins again elsewhere from the state of its folder, an agent goes on from its last step.
+Whatever a lost member still says is not heard.
 """
 
 from __future__ import annotations
@@ -21,25 +21,28 @@ from desktop_agent.core.messages import Value
 from desktop_agent.core.pipes import host_pipe
 from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.usage import Usage
+from desktop_agent.outpost.agent_log import AgentLog
 from desktop_agent.outpost.jobs import Needs, needs_of
 from desktop_agent.outpost.work import Send, Tell, WorkOrder
 
-# How often a job begins anew because its node was lost, before it is the job's own fault.
+# How often a job begins anew because its node was lost, or an agent without a step in between,
+# before it is its own fault.
 _MOST_STARTS = 4
 _CLOSE_S = 10.0
 
 
 class Node(Value, frozen=True):
-    """A computer of the cluster, and what it has in all."""
+    """A computer of the cluster, and what it has in all. `is_ours` is the one that we run on."""
 
     id: str
     cpus: float
     gpus: float
     memory_gb: float
+    is_ours: bool = False
 
     def has(self, needs: Needs) -> bool:
         """Whether it could ever run what needs so much."""
-        own = (self.cpus, self.gpus, self.memory_gb)
+        own = self.cpus, self.gpus, self.memory_gb
         return all(x >= y for x, y in zip(own, msgspec.structs.astuple(needs), strict=True))
 
 
@@ -133,14 +136,24 @@ class _Post:
 
 @dataclass
 class _Charge:
-    """A job or an agent: where it is, or goes, and what waits until it is there."""
+    """A job or an agent: where it is, or goes, and what waits until it is there.
+
+    `why` its last node was lost; `log` is an agent's.
+    """
 
     start: pipe.Start | pipe.StartAgent
+    log: AgentLog
+    why: str = ""
     post: _Post | None = None
     node: str = ""
     waiting: list[WorkOrder] = field(default_factory=list[WorkOrder])
     starts: int = 0
     is_over: bool = False
+
+    def note(self, order: pipe.AgentOrder) -> None:
+        """Let it do no more than was ordered last, wherever it goes on."""
+        if isinstance(order, pipe.SetAgentMode) and isinstance(self.start, pipe.StartAgent):
+            self.start = msgspec.structs.replace(self.start, mode=order.mode)
 
 
 class ClusterWork:
@@ -170,7 +183,8 @@ class ClusterWork:
         match order:
             case pipe.Start(key=key) | pipe.StartAgent(key=key):
                 if key not in self._charges:
-                    self._charges[key] = charge = _Charge(order)
+                    log = AgentLog(self._folder / f"agent-{next(self._numbers)}.log")
+                    self._charges[key] = charge = _Charge(order, log)
                     self._place(charge)
             case pipe.Stop():
                 self._stop_jobs()
@@ -231,9 +245,7 @@ class ClusterWork:
             case _:
                 charge = self._charges.get(value.key)
                 if charge is not None and charge.post is post:
-                    self._tell(value)
-                    if isinstance(value, pipe.JobEnded):
-                        self._end(charge)
+                    self._of_charge(charge, value)
 
     def lost(self, post: _Post, why: str) -> None:
         """Go on without a member."""
@@ -242,12 +254,20 @@ class ClusterWork:
         self._dismiss(post)
         for key in post.keys:
             charge = self._charges[key]
-            charge.post, charge.node = None, ""
-            if isinstance(charge.start, pipe.Start):
-                self._place(charge)
-            else:
-                problem = f"the node that it worked on was lost ({why}); how its last call ended"
-                self._end(charge, pipe.TurnOver(0, key, problem=f"{problem} is not known"))
+            charge.post, charge.node, charge.why = None, "", why
+            self._place(charge)
+
+    def _of_charge(self, charge: _Charge, value: pipe.MemberNews) -> None:
+        if not isinstance(value, pipe.JobEnded):
+            charge.log.add(value)
+        match value:
+            case pipe.AgentKept():
+                charge.starts = 0
+            case pipe.JobEnded():
+                self._tell(value)
+                self._end(charge)
+            case _:
+                self._tell(value)
 
     # -- where a charge is ------------------------------------------------------------------------
 
@@ -264,13 +284,18 @@ class ClusterWork:
                 post = await self._post_for(charge)
             except MemberLost as error:
                 why = str(error)
-        bundle = b""
+        bundle, order = b"", None
         if post is not None and start.commit not in post.snapshots:
             with contextlib.suppress(FileNotFoundError):  # the copy of it fails, and says so
                 bundle = await asyncio.to_thread(self._bundle(start.commit).read_bytes)
+        try:
+            order = await asyncio.to_thread(_order_of, charge)
+        except OSError as error:
+            why = str(error)
         if self._charges.get(start.key) is not charge or charge.is_over:
             self._release(post)
-        elif post is None:
+        elif post is None or order is None:
+            self._release(post)
             self._give_up(charge, why)
         elif post not in self._posts:  # lost while the bundle was read
             self._place(charge)
@@ -280,8 +305,8 @@ class ClusterWork:
             if start.commit not in post.snapshots:
                 post.snapshots.add(start.commit)
                 post.give(pipe.Snapshot(start.commit, bundle))
-            for order in (start, *charge.waiting):
-                post.give(order)
+            for one in (order, *charge.waiting):
+                post.give(one)
             charge.waiting.clear()
 
     async def _post_for(self, charge: _Charge) -> _Post:
@@ -292,7 +317,8 @@ class ClusterWork:
             raise MemberLost("no node of the cluster has what it needs")
         if needs != Needs():
             return self._post(await self._cluster.member(None, needs), "")
-        node = min(nodes, key=self._load)
+        # The same load: rather where a failure is not our end as well.
+        node = min(nodes, key=lambda one: (self._load(one), one.is_ours))
         charge.node = node.id
         if node.id not in self._shared:
             self._shared[node.id] = asyncio.create_task(self._share(node))
@@ -322,6 +348,9 @@ class ClusterWork:
         if isinstance(charge.start, pipe.Start):
             self._end(charge, pipe.JobEnded(0, key, "error", "", Usage(), 0.0, "", why))
         else:
+            if charge.why:
+                lost = f"the node that it worked on was lost ({charge.why})"
+                why = f"{lost}, and it can't go on on another: {why}"
             self._end(charge, pipe.TurnOver(0, key, problem=why))
 
     def _end(self, charge: _Charge, event: pipe.Numbered | None = None) -> None:
@@ -335,6 +364,8 @@ class ClusterWork:
 
     def _drop(self, key: str) -> None:
         charge = self._charges.pop(key, None)
+        if charge is not None:
+            charge.log.forget()
         if charge is not None and charge.post is not None:
             charge.post.give(pipe.DropAgent(key))
             charge.post.keys.discard(key)
@@ -348,6 +379,8 @@ class ClusterWork:
 
     def _hand_over(self, order: pipe.AgentOrder) -> None:
         charge = self._charges.get(order.key)
+        if charge is not None:
+            charge.note(order)
         if charge is None or charge.is_over:
             if isinstance(order, pipe.ResumeAgent):
                 problem = "nothing is left there of its work"
@@ -377,3 +410,10 @@ class ClusterWork:
 
     def _bundle(self, commit: str) -> Path:
         return self._folder / f"{commit}.bundle"
+
+
+def _order_of(charge: _Charge) -> pipe.Start | pipe.StartAgent | pipe.RestoreAgent:
+    """Return what has a member begin, or go on. Raises OSError."""
+    if isinstance(charge.start, pipe.Start):
+        return charge.start
+    return charge.log.restore(charge.start, charge.why)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -25,11 +25,18 @@ _ANSWERED = ("model_info",)
 
 
 class FarModel(HostedModel):
-    """A model whose host is at home; `send` drops what nobody is there to hear."""
+    """A model whose host is at home; `send` drops what nobody is there to hear.
 
-    def __init__(self, send: Callable[[host_pipe.ToHost], None]) -> None:
+    An agent's request waits for `ready`.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[host_pipe.ToHost], None],
+        ready: Callable[[AgentId], Awaitable[None]],
+    ) -> None:
         super().__init__(key_for=lambda _: None)
-        self._send = send
+        self._send, self._ready = send, ready
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Queue[host_pipe.FromHost | None]] = {}
         self._known: dict[AgentId, tuple[Message, ...]] = {}
@@ -47,6 +54,7 @@ class FarModel(HostedModel):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Yield the items of one answer, all of them once it is whole. Raises ModelError."""
+        await self._ready(request.agent_id)
         items: list[StreamItem] = []
         id_ = next(self._numbers)
         queue = self._waiting[id_] = asyncio.Queue()

@@ -21,7 +21,7 @@ class Member:
     """Takes each order once, whatever is sent again, and keeps what it tells until that is had."""
 
     def __init__(self, folder: Path) -> None:
-        self._work = LocalWork(folder, self._put, self._tell)
+        self._work = LocalWork(folder, self._put, self._tell, head=self._put)
         self._taken = 0
         self._told: deque[bytes] = deque()
         self._first = 1

@@ -111,12 +111,14 @@ class RayCluster:
         return member
 
     def _alive(self) -> list[Node]:
+        ours = self._ray.get_runtime_context().get_node_id()
         return [
             Node(
                 one["NodeID"],
                 one["Resources"].get("CPU", 0.0),
                 one["Resources"].get("GPU", 0.0),
                 one["Resources"].get("memory", 0.0) / _GB,
+                one["NodeID"] == ours,
             )
             for one in self._ray.nodes()
             if one["Alive"]

@@ -23,6 +23,7 @@ from desktop_agent.outpost.runner import Ended, Runner
 
 Send = Callable[[ToHost], None]
 Tell = Callable[[pipe.Numbered], None]
+TellHead = Callable[[pipe.MemberNews], None]
 WorkOrder = pipe.OutpostOrder | pipe.AgentOrder
 
 
@@ -60,15 +61,20 @@ class Work(Protocol):
 
 
 class LocalWork:
-    """Work in this process; `folder` is ours alone."""
+    """Work in this process; `folder` is ours alone.
 
-    def __init__(self, folder: Path, send: Send, tell: Tell) -> None:
+    A member has a `head`, which is told what it takes to go on with its agents elsewhere.
+    """
+
+    def __init__(
+        self, folder: Path, send: Send, tell: Tell, *, head: TellHead | None = None
+    ) -> None:
         self._folder, self._tell = folder, tell
         self._store = GitStore(folder / "store")
         self._store.make()
-        self._model = FarModel(send)
+        self._model = FarModel(send, lambda agent_id: self._agents.keep_step(agent_id))
         self._runner = Runner(folder, lambda _: None, self._model)
-        self._agents = AgentRuns(folder, self._store, self._model, tell)
+        self._agents = AgentRuns(folder, self._store, self._model, tell, head)
         self._jobs: dict[str, asyncio.Task[None]] = {}
         # Stopped before they had begun.
         self._stopped: set[str] = set()

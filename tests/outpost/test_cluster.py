@@ -16,7 +16,8 @@ import pytest
 
 from desktop_agent.adapters.places.commands import place_named
 from desktop_agent.adapters.places.setup import PlaceSetup
-from desktop_agent.core.events import NoteDelivered
+from desktop_agent.core.events import NoteDelivered, ToolEnded
+from desktop_agent.core.messages import UNKNOWN_OUTCOME
 from desktop_agent.core.notes import NoteArrived
 from tests.engine.tree.tree_rig import WAIT, gate
 from tests.helpers.patience import HANG_S
@@ -24,7 +25,7 @@ from tests.helpers.providers import Calls, LoopbackProvider, Received, Say, Wait
 from tests.helpers.scripted import calls, says
 from tests.outpost.ray_rig import PYTHON, Nodes
 from tests.outpost.rig import batch, garden, git, results, write_jobs
-from tests.outpost.test_far_agents import SPAWN, FarRig
+from tests.outpost.test_far_agents import SPAWN, WORKS, FarRig
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or not PYTHON.exists(),
@@ -204,6 +205,14 @@ async def rigs(tmp_path: Path, nodes: Nodes) -> AsyncIterator[Callable[[list[Any
         await rig.engine.close()
 
 
+def patched(rig: FarRig) -> Path:
+    """Apply what a subagent's report says that it changed; return the folder."""
+    (report,) = rig.notes_to(rig.agent_id, "report")
+    patch = Path(next(word for word in report.split() if ".outputs" in word).rstrip(".;"))
+    git(Path(rig.workspace.root), "apply", str(patch))
+    return Path(rig.workspace.root)
+
+
 async def test_a_subagent_works_on_a_node_and_its_changes_come_back(
     rigs: Callable[[list[Any]], FarRig],
 ) -> None:
@@ -217,23 +226,51 @@ async def test_a_subagent_works_on_a_node_and_its_changes_come_back(
     end = await rig.ended(agent_id)
     assert (end.status, end.text) == ("completed", "Written there.")
     assert [one.step for one in rig.of(NoteDelivered) if one.note_id == note.id] == [2]
-    (report,) = rig.notes_to(rig.agent_id, "report")
-    patch = Path(next(word for word in report.split() if ".outputs" in word).rstrip(".;"))
-    git(Path(rig.workspace.root), "apply", str(patch))
-    assert Path(rig.workspace.root, "far.txt").read_text() == "far\n"
+    assert (patched(rig) / "far.txt").read_text() == "far\n"
 
 
-async def test_a_subagent_whose_node_is_lost_says_that_and_what_is_not_known(
+async def test_a_subagent_whose_process_was_killed_goes_on_from_its_last_step(
     rigs: Callable[[list[Any]], FarRig], nodes: Nodes
 ) -> None:
+    beds = {"path": "beds.txt", "content": "fourteen\n"}
+    first = calls(
+        ("write", {"path": "far.txt", "content": "far\n"}),
+        ("read", {"path": "beds.txt"}),
+        ("write", beds),
+    )
     step = gate(answer=says("Never heard."))
-    rig = rigs([step])
+    rig = rigs([first, step, says("Written there.")])
     agent_id = await rig.begun()
     await asyncio.wait_for(step.reached.wait(), HANG_S)
     (member,) = [pid for pids in nodes.members().values() for pid in pids]
     os.kill(member, signal.SIGKILL)
     end = await rig.ended(agent_id)
-    assert end.status == "failed"
-    (report,) = rig.notes_to(rig.agent_id, "report")
-    assert "the node that it worked on was lost" in report
-    assert "how its last call ended is not known" in report
+    assert (end.status, end.text) == ("completed", "Written there.")
+    assert len([one for one in rig.of(ToolEnded) if one.agent_id == agent_id]) == 3
+    folder = patched(rig)
+    assert (folder / "far.txt").read_text() == "far\n"
+    assert (folder / "beds.txt").read_text() == "fourteen\n"
+
+
+async def test_what_a_subagent_ran_when_its_node_failed_is_unknown_and_not_run_again(
+    rigs: Callable[[list[Any]], FarRig], nodes: Nodes
+) -> None:
+    kept = calls(("write", {"path": "far.txt", "content": "far\n"}))
+    runs = calls(("shell", {"command": "echo begun; sleep 3600"}))
+    rig = rigs([kept, runs, says("I looked, and go on.")])
+    agent_id = await rig.begun()
+    await rig.command_runs(agent_id, 2)
+    note = rig.send_to(agent_id, "mind the roses")
+    await rig.once(lambda: any(one.note_id == note.id for one in rig.of(NoteArrived)))
+    assert [name for name, pids in nodes.members().items() if pids] == ["second"]
+    nodes.kill("second")
+    end = await rig.ended(agent_id)
+    nodes.add("second")
+    assert (end.status, end.text) == ("completed", "I looked, and go on.")
+    ended = [one for one in rig.of(ToolEnded) if one.agent_id == agent_id]
+    assert [one.result.text == UNKNOWN_OUTCOME for one in ended] == [False, True]
+    assert [one.step for one in rig.of(NoteDelivered) if one.note_id == note.id] == [3]
+    heard = rig.played.requests_of(WORKS)[-1].messages[-1].text
+    assert "The computer that you worked on was lost" in heard
+    assert "sleep 3600" in heard
+    assert (patched(rig) / "far.txt").read_text() == "far\n"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.adapters.files.file_lock import FileLock, StoreLocked
+from desktop_agent.adapters.places import link
 from desktop_agent.adapters.places.agents import PlacesOfAgents
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
@@ -80,11 +81,11 @@ class FarRig(TreeRig):
         self.engine.decide(asked.id, AllowOnce())
         return await self.child()
 
-    async def command_runs(self, agent_id: AgentId) -> None:
-        """Wait until its command runs; where no sandbox holds at the place it is asked about."""
+    async def command_runs(self, agent_id: AgentId, number: int = 1) -> None:
+        """Wait until its n-th call, a command, runs; without a sandbox there it is asked about."""
 
         def runs() -> bool:
-            return any(one.agent_id == agent_id for one in self.of(ToolStarted))
+            return len([one for one in self.of(ToolStarted) if one.agent_id == agent_id]) >= number
 
         def asked() -> list[RequestId]:
             requests = (one.request for one in self.of(ApprovalRequested))
@@ -381,6 +382,17 @@ async def test_a_place_that_can_not_be_reached_ends_it_with_the_reason(
     closing.append(rig)
     end = await rig.ended(await rig.begun())
     assert (end.status, end.text) == ("failed", "box can't be reached: no such host.")
+
+
+async def test_a_place_that_says_nothing_is_not_waited_for_for_ever(
+    tmp_path: Path, closing: list[FarRig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "GREETING_S", 0.0)
+    rig = FarRig(tmp_path, [SPAWN, WAIT, says("I see.")], [], command="sh -c 'sleep 3600'")
+    closing.append(rig)
+    end = await rig.ended(await rig.begun())
+    assert end.status == "failed"
+    assert end.text == "box can't be reached: it did not answer within 0 s."
 
 
 async def test_its_budget_and_pace_are_held_here(tmp_path: Path, closing: list[FarRig]) -> None:

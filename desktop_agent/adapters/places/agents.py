@@ -162,8 +162,7 @@ class FarAgent:
             folder, mode = Path(start.folder).name or "folder", start.mode
             model, base = start.model, start.api_base
             link.send(pipe.StartAgent(self.key, start.name, folder, commit, model, base, mode))
-        for order in (pipe.SetAgentMode(self.key, self._mode), *self._orders):
-            link.send(order)
+        self._send_orders()
 
     def take(self, news: pipe.AgentNews) -> None:
         """Take what is told of it."""
@@ -172,6 +171,8 @@ class FarAgent:
             self._outpost.link.keep(news.number)  # it is on disk since before the app ended
             return
         if isinstance(news, pipe.AgentBegun):
+            if self.there:  # on another node of a cluster: what was not carried out is lost
+                self._send_orders()
             self.there = news.agent_id
         elif isinstance(news, pipe.AgentWorked):
             for event in news.events:
@@ -183,6 +184,10 @@ class FarAgent:
         """Nothing more comes."""
         self._lost = why
         self._news.set()
+
+    def _send_orders(self) -> None:
+        for order in (pipe.SetAgentMode(self.key, self._mode), *self._orders):
+            self._outpost.link.send(order)
 
     def _order(self, order: pipe.AgentOrder) -> None:
         self._orders.append(order)

@@ -90,6 +90,36 @@ class GitStore:
         finally:
             index.unlink(missing_ok=True)
 
+    def checkpoint(self, base: str, before: str, folder: Path) -> str:
+        """Keep a copy as it is now; return the commit, which follows `before`, or that itself.
+
+        `base` is what it is a copy of.
+        """
+        if folder.is_symlink():
+            raise GitError("the copy of the folder was replaced by a link")
+        # Stays: what did not change since is not read again.
+        index = self._steps_index(folder)
+        if not index.exists():
+            self._git("read-tree", base, own={"GIT_INDEX_FILE": str(index)})
+        tree = self._tree_of(folder, index)
+        if tree == self._git("rev-parse", f"{before}^{{tree}}").strip():
+            return before
+        made = ("commit-tree", tree, "-p", before, "-m", "The copy after a step")
+        commit = self._git(*made, own=_ME).strip()
+        self._git("update-ref", _branch(commit), commit)
+        return commit
+
+    def lay(self, base: str, commit: str, folder: Path) -> None:
+        """Give a copy of one commit the files of another, as work that is not committed in it."""
+        own = {"GIT_INDEX_FILE": str(self._steps_index(folder)), "GIT_WORK_TREE": str(folder)}
+        self._git("read-tree", base, own=own)
+        self._git("update-index", "-q", "--refresh", cwd=folder, own=own)
+        self._git("read-tree", "-m", "-u", base, commit, cwd=folder, own=own)
+
+    def forget(self, folder: Path) -> None:
+        """Drop what was kept for checkpoints of a copy."""
+        self._steps_index(folder).unlink(missing_ok=True)
+
     def between(self, commit: str, tree: str) -> str:
         """Return what turns a snapshot into a tree, for `git apply`."""
         shown = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-ext-diff",
@@ -138,9 +168,10 @@ class GitStore:
             at += size + 1
         return found
 
-    def bundle(self, commit: str, file: Path) -> None:
-        """Write a snapshot into one file."""
-        self._git("bundle", "create", "--quiet", str(file), _branch(commit))
+    def bundle(self, commit: str, file: Path, after: str = "") -> None:
+        """Write a snapshot into one file; with `after`, only what is not in that one."""
+        without = (f"^{after}",) if after else ()
+        self._git("bundle", "create", "--quiet", str(file), _branch(commit), *without)
 
     def unbundle(self, commit: str, file: Path) -> None:
         """Take a snapshot out of such a file; one that is damaged, or another's, is refused."""
@@ -157,6 +188,9 @@ class GitStore:
         except GitError:
             return False
         return True
+
+    def _steps_index(self, folder: Path) -> Path:
+        return self.path / f"index-steps-{folder.parent.name}"
 
     def _tree_of(self, folder: Path, index: Path, without: Iterable[str] = ()) -> str:
         own = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)}

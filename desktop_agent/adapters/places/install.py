@@ -11,12 +11,13 @@ import asyncio
 import contextlib
 import io
 import tarfile
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import DEVNULL
 from collections.abc import Iterator
 from pathlib import Path
 
+from desktop_agent.adapters.child_process import exited
 from desktop_agent.adapters.places.commands import in_shell
-from desktop_agent.adapters.places.stream import last_words
+from desktop_agent.adapters.places.stream import begin, end, last_words
 from desktop_agent.core.network.places import Place
 
 ARCHIVE = "outpost.tar.gz"
@@ -27,6 +28,7 @@ _NOT_NEEDED = frozenset({
     f"_resources/{_LOCK}", f"_resources/{_CLUSTER_LOCK}", f"_resources/{ARCHIVE}",
 })  # fmt: skip
 _LONGEST_S = 1800.0
+_WORDS_S = 2.0
 # Without single quotes and backslashes: it goes through the shell of whoever logs in.
 _SCRIPT = """set -eu
 umask 077
@@ -64,9 +66,7 @@ async def install(place: Place, version: str, archive: bytes) -> None:
     """Install; raises NotInstalled, OSError, and ValueError for a place without a shell."""
     lock = _CLUSTER_LOCK if place.has_ray else _LOCK
     command = (*in_shell(place, _SCRIPT, version), lock)
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=PIPE, stdout=DEVNULL, stderr=PIPE
-    )
+    process = await begin(*command, stdout=DEVNULL)
     assert process.stdin is not None
     assert process.stderr is not None
     said = asyncio.create_task(last_words(process.stderr))
@@ -76,16 +76,15 @@ async def install(place: Place, version: str, archive: bytes) -> None:
                 process.stdin.write(archive)
                 await process.stdin.drain()
             process.stdin.close()
-            words = await said
-            if await process.wait():
+            if await exited(process):
+                await asyncio.wait([said], timeout=_WORDS_S)
+                words = said.result() if said.done() else ""
                 raise NotInstalled(words or "it said nothing")
     except TimeoutError:
         raise NotInstalled("it took too long") from None
     finally:
         said.cancel()
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        await end(process)
 
 
 def archive_of(package: Path, resources: Path, skills: Path) -> bytes:

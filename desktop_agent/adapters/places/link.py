@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import Protocol
 
 import msgspec
@@ -14,6 +13,8 @@ from desktop_agent.adapters.places.home_model import HomeModel
 from desktop_agent.adapters.places.stream import (
     ENDED,
     BrokenStream,
+    begin,
+    end,
     greeting,
     last_words,
     read_frame,
@@ -25,6 +26,8 @@ from desktop_agent.engine.base.places import PlaceLost
 
 _LONGEST_PAUSE_S = 15.0
 _WORDS_S = 1.0
+# Longer than it takes to log in and start an outpost.
+GREETING_S = 120.0
 # An outpost that has more to end than this ends without us.
 _LEAVE_S = 5.0
 
@@ -132,11 +135,8 @@ class OutpostLink:
 
     async def _follow(self) -> None:
         """Serve one stream to its end, which is raised."""
-        ends = asyncio.subprocess.PIPE
         self._has_heard = False
-        process = await asyncio.create_subprocess_exec(
-            *self._command, stdin=ends, stdout=ends, stderr=ends
-        )
+        process = await begin(*self._command)
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -162,12 +162,14 @@ class OutpostLink:
             home.close()
             errors.cancel()
             self._follower.detached()
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            await end(process)
 
     async def _greet(self, reader: asyncio.StreamReader) -> None:
-        told, body = await greeting(reader)
+        try:
+            async with asyncio.timeout(GREETING_S):
+                told, body = await greeting(reader)
+        except TimeoutError:
+            raise BrokenStream(f"it did not answer within {GREETING_S:.0f} s") from None
         if told.get("protocol") != pipe.PROTOCOL:
             theirs = str(told.get("version"))[:40]
             raise PlaceLost(

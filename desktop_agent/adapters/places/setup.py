@@ -6,8 +6,7 @@ Where it does not, this one can be installed there.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from asyncio.subprocess import PIPE
+from asyncio.subprocess import DEVNULL
 from collections.abc import Callable
 
 import msgspec
@@ -15,7 +14,7 @@ import msgspec
 from desktop_agent import __version__
 from desktop_agent.adapters.places.commands import command_of, outpost_of
 from desktop_agent.adapters.places.install import NotInstalled, install
-from desktop_agent.adapters.places.stream import BrokenStream, greeting, last_words
+from desktop_agent.adapters.places.stream import BrokenStream, begin, end, greeting, last_words
 from desktop_agent.core.network.places import Place, PlaceCheck, PlaceProblem
 from desktop_agent.core.pipes.outpost_pipe import PROTOCOL, About
 
@@ -57,9 +56,7 @@ class PlaceSetup:
         """Reach a place, and return what is there, or what is in the way."""
         try:
             command = outpost_of(place, "--check")
-            process = await asyncio.create_subprocess_exec(
-                *command, stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE
-            )
+            process = await begin(*command, stdin=DEVNULL)
         except FileNotFoundError as error:
             return PlaceCheck("no_program", said=str(error.filename or command_of(place)[0]))
         except (OSError, ValueError) as error:
@@ -70,9 +67,7 @@ class PlaceSetup:
         except TimeoutError:
             return PlaceCheck("silent")
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            await end(process)
 
 
 async def _read(process: asyncio.subprocess.Process) -> PlaceCheck:

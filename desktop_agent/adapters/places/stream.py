@@ -1,12 +1,18 @@
-"""Reads frames of an outpost's protocol from a stream, and what a program says beside it."""
+"""The program that gives a stream to a place: frames of an outpost's protocol, and complaints."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
 from typing import Any
 
 import msgspec
 
+from desktop_agent.adapters.child_process import exited
 from desktop_agent.core.pipes.frames import LENGTH_BYTES
 from desktop_agent.core.pipes.outpost_pipe import MARK, MOST_BYTES
 
@@ -18,6 +24,25 @@ ENDED = "it said nothing"
 
 class BrokenStream(Exception):
     """The stream ended, or holds what is not the protocol."""
+
+
+async def begin(*command: str, stdin: int = PIPE, stdout: int = PIPE) -> Process:
+    """Start a program, which `end` ends. Raises OSError."""
+    return await asyncio.create_subprocess_exec(
+        *command, stdin=stdin, stdout=stdout, stderr=PIPE, start_new_session=True
+    )
+
+
+async def end(process: Process) -> None:
+    """Kill a program with what it started, and close its pipes."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    await exited(process)
+    # Else they stay open as long as whoever has left the group holds them. There is no other way.
+    process._transport.close()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 async def find_mark(reader: asyncio.StreamReader) -> None:
@@ -59,4 +84,8 @@ async def last_words(reader: asyncio.StreamReader) -> str:
 def one_line(said: bytes) -> str:
     """Return the end of some output, on one line, without what a screen can't show."""
     words = " ".join(said.decode("utf-8", "replace").split())
-    return "".join(one for one in words if one.isprintable())[-_MOST_WORDS:]
+    words = "".join(one for one in words if one.isprintable())
+    if len(words) <= _MOST_WORDS:
+        return words
+    end = words[2 - _MOST_WORDS :]
+    return f"… {end.partition(' ')[2] or end}"

@@ -201,8 +201,39 @@ class TurnOver(Value, frozen=True):
     ended: TurnEnded | None = None
 
 
+class AgentKept(Value, frozen=True):
+    """From a node to its head: an agent's copy as a step left it, as a bundle of what is new.
+
+    The bundle is empty where nothing is.
+    """
+
+    key: str
+    commit: str
+    bundle: bytes
+
+
+class RestoreAgent(Value, frozen=True):
+    """From a head to a node: go on with an agent whose node was lost, and `why` that was.
+
+    `events` is all that it told, `commits` and `bundles` what its steps left, oldest first: after
+    the first `kept` of the events its copy was as in the last of them, or as at its start. Of a
+    turn that `is_over` nothing more is to be told.
+    """
+
+    key: str
+    start: StartAgent
+    agent_id: AgentId
+    why: str
+    events: tuple[AgentEvent, ...] = ()
+    kept: int = 0
+    commits: tuple[str, ...] = ()
+    bundles: tuple[bytes, ...] = ()
+    is_over: bool = False
+
+
 AgentOrder = (
     StartAgent
+    | RestoreAgent
     | ResumeAgent
     | TellAgent
     | DecideForAgent
@@ -215,7 +246,8 @@ AgentNews = AgentBegun | AgentWorked | TurnOver
 Numbered = JobEnded | AgentNews
 OutpostOrder = Snapshot | Start | Stop | Acknowledge | Leave | KeepAgents
 ToOutpost = Attach | OutpostOrder | AgentOrder | FromHost
-FromOutpost = Hello | Numbered | ToHost
+MemberNews = Numbered | AgentKept
+FromOutpost = Hello | MemberNews | ToHost
 
 to_outpost = msgspec.msgpack.Decoder(ToOutpost)
 from_outpost = msgspec.msgpack.Decoder(FromOutpost)

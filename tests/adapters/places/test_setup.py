@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import shlex
+import signal
 import sys
 from pathlib import Path
 
@@ -70,10 +72,26 @@ def test_a_program_that_this_computer_lacks_is_named() -> None:
     assert found == PlaceCheck("no_program", said="/no/such/program")
 
 
+def test_what_a_program_leaves_behind_does_not_keep_a_test_from_its_end(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    left = f"setsid sh -c 'echo $$ >{pid}; exec sleep 3600' >/dev/null &"
+    try:
+        found = answer_of(f"{left} while [ ! -s {pid} ]; do :; done; echo strange >&2; exit 3")
+        assert found.problem == "other"
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+
+
 def test_another_protocol_is_another_version_whatever_else_it_says(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(MARK + frame(About(99, "9.9")))
     assert answer_of(f"echo welcome; cat {other}") == PlaceCheck("version", version="9.9")
+
+
+def test_of_a_long_complaint_the_end_is_told_from_a_whole_word_on() -> None:
+    found = answer_of("seq -f 'reason-%g' 1000 >&2; exit 1")
+    assert found.said.startswith("… reason-")
+    assert found.said.endswith(" reason-1000")
 
 
 def test_hostile_output_is_bounded_and_holds_nothing_that_can_not_be_shown(tmp_path: Path) -> None:

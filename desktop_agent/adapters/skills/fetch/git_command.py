@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+from desktop_agent.adapters.child_process import exited
 from desktop_agent.adapters.skills.fetch.address import Repository
 from desktop_agent.adapters.skills.fetch.intake import MEGABYTE, size_of
 from desktop_agent.core.skill_install import SkillLibraryError
@@ -129,12 +130,12 @@ class Git:
             async with asyncio.timeout(time_s):
                 watch = _watch(self._folder, largest_folder)
                 output, complaint = await _talk(process, stdin, largest_output, watch)
-                await process.wait()
+                await exited(process)
         except TimeoutError:
             raise GitFailed(f"Git took longer than {time_s:.0f} s. Try again later.") from None
         finally:
             _end(process)
-            await process.wait()
+            await exited(process)
         if process.returncode:
             raise GitFailed(_error_text(complaint.decode("utf-8", "replace"), self._host))
         return output
