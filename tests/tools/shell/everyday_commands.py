@@ -56,8 +56,8 @@ _NODE = (
     "npm install", "npm install left-pad",
 )  # fmt: skip
 _C = (
-    "make", "make -j2 test", "make clean", "cc -Wall -o hello hello.c && ./hello",
-    "cc -c hello.c -o hello.o",
+    "make", "make -j2 test", "make clean", "cc -Wall -o hello c/hello.c && ./hello",
+    "cc -c c/hello.c -o hello.o",
 )  # fmt: skip
 _CARGO = (
     "cargo --version", "cargo build", "cargo check", "cargo test", "cargo run", "cargo add serde",
@@ -120,9 +120,10 @@ _PROJECT = {
         '"build": "node index.js > built.txt"}}\n'
     ),
     "Makefile": (
-        "hello: hello.c\n\tcc -o hello hello.c\ntest: hello\n\t./hello\nclean:\n\trm -f hello\n"
+        "hello: c/hello.c\n\tcc -o hello c/hello.c\ntest: hello\n\t./hello\nclean:\n\trm -f hello\n"
     ),
-    "hello.c": '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n',
+    # A package of Go takes no C beside it.
+    "c/hello.c": '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n',
     "Cargo.toml": '[package]\nname = "x"\nversion = "0.1.0"\nedition = "2021"\n',
     "src/main.rs": (
         'fn main() { println!("hello"); }\n\n#[test]\nfn adds() { assert_eq!(1 + 1, 2); }\n'
