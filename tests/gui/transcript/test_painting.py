@@ -8,6 +8,7 @@ from tests.gui.transcript.story import (
     begins,
     call,
     delta,
+    ends,
     gives,
     long_session,
     opened,
@@ -58,6 +59,20 @@ def test_what_is_painted_piece_by_piece_is_what_a_whole_paint_gives(view, qtbot,
         pieces = on_screen(view)
         view.browser.viewport().repaint()
         assert pieces == on_screen(view), (TEXT * 2)[:at][-80:]
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_the_mark_of_where_words_come_goes_with_the_end_of_an_answer(view, qtbot, is_whole):
+    open_page(view, opened(*long_session(3), begins(20), status="running"))
+    view.apply([starts_to_say(50), delta(50, "All that is to be said.")])
+    wait_until_written(qtbot, view)
+    on_screen(view)
+    whole = [says(50, "All that is to be said.")] if is_whole else []
+    view.apply([*whole, ends()])
+    wait_until_written(qtbot, view)
+    pieces = on_screen(view)
+    view.browser.viewport().repaint()
+    assert pieces == on_screen(view)
 
 
 def test_more_words_paint_only_the_paragraph_they_belong_to(view, qtbot):

@@ -72,7 +72,7 @@ class TranscriptBrowser(QTextBrowser):
         self._copy_boxes: list[tuple[QRectF, QTextFrame]] = []
         self._hovered_frame: int = -1
         self.ground = "canvas"
-        self.caret_row: ShownRow | None = None
+        self._caret_row: ShownRow | None = None
         self._caret = QRect()
         self._is_by_keys = False
         self.setObjectName("transcript")
@@ -336,6 +336,13 @@ class TranscriptBrowser(QTextBrowser):
             mark = self._theme.pixmap("check", "onAccent", 12, self.devicePixelRatioF())
             painter.drawPixmap(box.topLeft() + QPointF(1, 1), mark)
 
+    def mark_end_of(self, shown: ShownRow | None) -> None:
+        """Mark the end of a row as where the next words will come; None: nowhere."""
+        if shown is not self._caret_row:
+            self._caret_row = shown
+            # Its text may be painted already, and stay as it is.
+            self._update_caret()
+
     def _paint_caret(self) -> None:
         """Mark where the next words will come."""
         self._caret = self._caret_box()
@@ -347,10 +354,10 @@ class TranscriptBrowser(QTextBrowser):
         self._caret.translate(0, self.verticalScrollBar().value())
 
     def _caret_box(self) -> QRect:
-        if self.caret_row is None:
+        if self._caret_row is None:
             return QRect()
         cursor = QTextCursor(self.document())
-        cursor.setPosition(self.caret_row.frame.lastPosition())
+        cursor.setPosition(self._caret_row.frame.lastPosition())
         if not cursor.block().text():
             cursor.movePosition(QTextCursor.MoveOperation.PreviousCharacter)
         box = self.cursorRect(cursor)
@@ -361,9 +368,14 @@ class TranscriptBrowser(QTextBrowser):
         viewport, scrolled = self.viewport(), self.verticalScrollBar().value()
         rest = viewport.rect()
         rest.setTop(max(rest.top(), top - scrolled - _MARGIN))
-        for area in (rest, self._caret.translated(0, -scrolled), self._caret_box()):
+        viewport.update(rest)
+        self._update_caret()
+
+    def _update_caret(self) -> None:
+        scrolled = self.verticalScrollBar().value()
+        for area in (self._caret.translated(0, -scrolled), self._caret_box()):
             if area.isValid():
-                viewport.update(area)
+                self.viewport().update(area)
 
     def _on_screen(self, frame: QTextFrame) -> QRectF:
         shape = frame.frameFormat()

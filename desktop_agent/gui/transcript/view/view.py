@@ -326,7 +326,7 @@ class TranscriptView(CardHost):
     def _sync(self) -> None:
         if self._window.sync(self.transcript, is_working=self._is_working):
             self._hold.start()
-        self.browser.caret_row = self.page.live_row
+        self.browser.mark_end_of(self.page.live_row)
 
     @property
     def _is_working(self) -> bool:
