@@ -12,27 +12,36 @@ from desktop_agent.core.pipes.frames import FrameBuffer, frame
 
 _log = logging.getLogger(__name__)
 
+# Of one agent's steps and words, on a disk that may be the memory.
+_MOST_BYTES = 1 << 30
 Told = pipe.AgentBegun | pipe.AgentWorked | pipe.TurnOver | pipe.AgentKept
 
 
 class AgentLog:
-    """One agent's; `file` is ours alone. Is as good as none once the disk has refused a part."""
+    """One agent's; `file` is ours alone. Is as good as none once a part of it was refused."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._is_whole = True
+        self._size = 0
 
     def add(self, told: Told) -> None:
         """Keep what was told."""
         if isinstance(told, pipe.TurnOver):  # what it changed is in the commits
             told = pipe.TurnOver(0, told.key)
-        if self._is_whole:
-            try:
-                with self._file.open("ab") as file:
-                    file.write(frame(told))
-            except OSError as error:
-                self._is_whole = False
-                _log.warning("what an agent told is not kept: %s", error)
+        if not self._is_whole:
+            return
+        try:
+            body = frame(told)
+            self._size += len(body)
+            if self._size > _MOST_BYTES:
+                raise OSError("it is too much")
+            with self._file.open("ab") as file:
+                file.write(body)
+        except OSError as error:
+            self._is_whole = False
+            self.forget()
+            _log.warning("what an agent told is not kept: %s", error)
 
     def restore(self, start: pipe.StartAgent, why: str) -> pipe.StartAgent | pipe.RestoreAgent:
         """Return what has another node go on with it, or begin it if it had not begun.
@@ -48,7 +57,7 @@ class AgentLog:
                 case pipe.AgentBegun(agent_id=agent_id):
                     pass
                 case pipe.AgentWorked(events=more):
-                    events += more
+                    events += [one for one in more if one.agent_id == agent_id]
                     is_over = False
                 case pipe.TurnOver():
                     is_over = True

@@ -73,7 +73,7 @@ class AgentRuns:
         store: GitStore,
         model: HostedModel,
         tell: Callable[[pipe.AgentNews], None],
-        head: Callable[[pipe.AgentKept], None] | None,
+        head: Callable[[pipe.AgentKept | pipe.AgentRefused], None] | None,
     ) -> None:
         self._folder, self._store, self._model, self._tell = folder, store, model, tell
         self._head = head
@@ -174,7 +174,12 @@ class AgentRuns:
             else:
                 await self._restore(backend, run, order)
         except (GitError, StoreError, OSError) as error:
-            self._tell(pipe.TurnOver(0, start.key, problem=str(error)))
+            if isinstance(order, pipe.RestoreAgent) and self._head is not None:
+                del self._runs[start.key]
+                await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+                self._head(pipe.AgentRefused(start.key, str(error)))
+            else:
+                self._tell(pipe.TurnOver(0, start.key, problem=str(error)))
 
     def _open(self, engine: Engine, run: _Run, order: pipe.StartAgent) -> None:
         engine.new_session(
@@ -197,6 +202,8 @@ class AgentRuns:
         if order.commits:
             await asyncio.to_thread(lay_steps, self._store, order, run.copy)
             run.kept = order.commits[-1]
+        if order.agent_id in self._by_agent:
+            raise StoreError("another agent there has its id")
         restored = restore_session(backend, run.session_id, order, run.copy)
         run.agent_id, run.told = order.agent_id, restored.told
         self._by_agent[order.agent_id] = run
@@ -207,12 +214,13 @@ class AgentRuns:
             backend.engine.send(order.agent_id, restored.note)
             backend.engine.resume(order.agent_id)
         elif restored.ended is not None and not order.is_over:
-            self._in_background(self._end_turn(run, restored.ended, run.turns))
+            work = self._end_turn(run, restored.ended, run.turns, restored.gone)
+            self._in_background(work)
 
     def _drop(self, key: str) -> None:
         run = self._runs.pop(key)
         if run.agent_id is not None and self._backend is not None:
-            del self._by_agent[run.agent_id]
+            self._by_agent.pop(run.agent_id, None)
             engine = self._backend.result().engine
             engine.delete_session(run.session_id)
             engine.erase_session(run.session_id)
@@ -261,14 +269,16 @@ class AgentRuns:
             if isinstance(event, TurnEnded):
                 self._in_background(self._end_turn(run, event, run.turns))
 
-    async def _end_turn(self, run: _Run, ended: TurnEnded, turn: int) -> None:
+    async def _end_turn(self, run: _Run, ended: TurnEnded, turn: int, gone: str = "") -> None:
+        if run.agent_id is not None:
+            await self.keep_step(run.agent_id)
         try:
             patch, files = await asyncio.to_thread(self._changed, run)
         except (GitError, OSError) as error:
             problem = f"what it changed is lost: {error}"
             over = pipe.TurnOver(0, run.order.key, problem=problem, ended=ended)
         else:
-            over = pipe.TurnOver(0, run.order.key, patch, files=files, ended=ended)
+            over = pipe.TurnOver(0, run.order.key, patch, gone, files, ended)
         if run.turns == turn:  # else a note that came meanwhile has begun another
             self._tell(over)
 

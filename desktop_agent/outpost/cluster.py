@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.outpost.agent_log import AgentLog
 from desktop_agent.outpost.jobs import Needs, needs_of
 from desktop_agent.outpost.work import Send, Tell, WorkOrder
+
+_log = logging.getLogger(__name__)
 
 # How often a job begins anew because its node was lost, or an agent without a step in between,
 # before it is its own fault.
@@ -130,7 +133,9 @@ class _Post:
     async def _guarded(self, loop: Coroutine[Any, Any, None]) -> None:
         try:
             await loop
-        except (MemberLost, msgspec.MsgspecError) as error:
+        except Exception as error:  # noqa: BLE001 - else what it had waits for ever
+            if not isinstance(error, MemberLost | msgspec.MsgspecError):
+                _log.exception("a member of a cluster failed")
             self._work.lost(self, str(error))
 
 
@@ -138,7 +143,7 @@ class _Post:
 class _Charge:
     """A job or an agent: where it is, or goes, and what waits until it is there.
 
-    `why` its last node was lost; `log` is an agent's.
+    `why` its last node was lost; `log` is an agent's; nodes that `refused` could not take it.
     """
 
     start: pipe.Start | pipe.StartAgent
@@ -148,6 +153,7 @@ class _Charge:
     node: str = ""
     waiting: list[WorkOrder] = field(default_factory=list[WorkOrder])
     starts: int = 0
+    refused: set[str] = field(default_factory=set[str])
     is_over: bool = False
 
     def note(self, order: pipe.AgentOrder) -> None:
@@ -258,9 +264,16 @@ class ClusterWork:
             self._place(charge)
 
     def _of_charge(self, charge: _Charge, value: pipe.MemberNews) -> None:
-        if not isinstance(value, pipe.JobEnded):
+        if not isinstance(value, pipe.JobEnded | pipe.AgentRefused):
             charge.log.add(value)
         match value:
+            case pipe.AgentRefused(key=key, why=why):
+                if charge.post is not None:
+                    charge.post.keys.discard(key)
+                    charge.refused.add(charge.post.node)
+                charge.post, charge.node = None, ""
+                _log.warning("a node did not take an agent: %s", why)
+                self._place(charge)
             case pipe.AgentKept():
                 charge.starts = 0
             case pipe.JobEnded():
@@ -277,6 +290,14 @@ class ClusterWork:
         task.add_done_callback(self._placing.discard)
 
     async def _find_place(self, charge: _Charge) -> None:
+        try:
+            await self._take_place(charge)
+        except Exception as error:  # noqa: BLE001 - as above
+            _log.exception("no place was found on a cluster")
+            if not charge.is_over:
+                self._give_up(charge, str(error))
+
+    async def _take_place(self, charge: _Charge) -> None:
         start, post, why = charge.start, None, "its nodes were lost"
         while post is None and charge.starts < _MOST_STARTS:
             charge.starts += 1
@@ -317,8 +338,12 @@ class ClusterWork:
             raise MemberLost("no node of the cluster has what it needs")
         if needs != Needs():
             return self._post(await self._cluster.member(None, needs), "")
+
         # The same load: rather where a failure is not our end as well.
-        node = min(nodes, key=lambda one: (self._load(one), one.is_ours))
+        def rank(one: Node) -> tuple[bool, float, bool]:
+            return one.id in charge.refused, self._load(one), one.is_ours
+
+        node = min(nodes, key=rank)
         charge.node = node.id
         if node.id not in self._shared:
             self._shared[node.id] = asyncio.create_task(self._share(node))
@@ -327,7 +352,7 @@ class ClusterWork:
     async def _share(self, node: Node) -> _Post:
         try:
             return self._post(await self._cluster.member(node, Needs()), node.id)
-        except MemberLost:
+        except BaseException:
             del self._shared[node.id]
             raise
 

@@ -23,16 +23,18 @@ class Member:
     def __init__(self, folder: Path) -> None:
         self._work = LocalWork(folder, self._put, self._tell, head=self._put)
         self._taken = 0
+        self._ordering = asyncio.Lock()
         self._told: deque[bytes] = deque()
         self._first = 1
         self._news = asyncio.Event()
 
     async def order(self, first: int, orders: Sequence[bytes]) -> None:
         """Carry out orders, of which the first has this number."""
-        for number, order in enumerate(orders, first):
-            if number > self._taken:
-                self._taken = number
-                await self._carry_out(pipe.to_outpost.decode(order))
+        async with self._ordering:  # what is sent again waits for what is being carried out
+            for number, order in enumerate(orders, first):
+                if number > self._taken:
+                    self._taken = number
+                    await self._carry_out(pipe.to_outpost.decode(order))
 
     async def next(self, after: int) -> tuple[int, list[bytes]]:
         """Wait for what comes after a number, up to which all is had; return it with its first."""

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from desktop_agent.adapters.places.git_copy import GitStore
+from desktop_agent.adapters.places.git_copy import GitError, GitStore
 from desktop_agent.compose import Backend
 from desktop_agent.core.events import AgentEvent, NoteQueued, ToolEnded, ToolStarted, TurnEnded
 from desktop_agent.core.ids import NoteId, SessionId, new_note_id
@@ -24,6 +24,8 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.sessions.crash_recovery import closing_events
 
 _MOST_NAMED = 20
+# Of one step, packed. A head keeps all of them, and writes them down between other work.
+_MOST_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +33,21 @@ class Restored:
     """How an agent stands that was restored.
 
     `closing` is what its last turn still lacked, `note` what it has to be told to go on; without
-    one its turn had come to an end, `ended`, or it had none. `told` are the notes that it had.
+    one its turn had come to an end, `ended`, or it had none. `gone` says which of what the turn
+    did is not in the copy. `told` are the notes that it had.
     """
 
     closing: tuple[AgentEvent, ...]
     note: Note | None
     ended: TurnEnded | None
+    gone: str
     told: set[NoteId]
 
 
 def keep_step(store: GitStore, start: pipe.StartAgent, before: str, copy: Path) -> pipe.AgentKept:
     """Return what a copy holds that it did not at `before`, perhaps nothing.
 
-    Raises GitError or OSError.
+    Raises GitError or OSError, also for what is too much to send with a step.
     """
     commit = store.checkpoint(start.commit, before, copy)
     if commit == before:
@@ -51,6 +55,8 @@ def keep_step(store: GitStore, start: pipe.StartAgent, before: str, copy: Path) 
     with TemporaryDirectory(prefix="desktop-agent-step-") as place:
         file = Path(place) / "bundle"
         store.bundle(commit, file, after=before)
+        if file.stat().st_size > _MOST_BYTES:
+            raise GitError("its changes are too large to be kept with each step")
         return pipe.AgentKept(start.key, commit, file.read_bytes())
 
 
@@ -90,6 +96,7 @@ def restore_session(
         tuple(one for one in closing if not isinstance(one, TurnEnded)),
         _note(order, copy) if goes_on else None,
         ends[-1] if ends and not goes_on else None,
+        _gone(order),
         {one.note.id for one in order.events if isinstance(one, NoteQueued)},
     )
 
@@ -97,24 +104,27 @@ def restore_session(
 def _note(order: pipe.RestoreAgent, copy: Path) -> Note:
     words = [
         f"The computer that you worked on was lost ({order.why}). You go on on another, in {copy}.",
-        "The folder is as your last step that was kept has left it; a repository in it is as it "
-        "was when you began. Files elsewhere, ignored files and commands that ran are gone.",
+        "The folder is as your last step that was kept has left it; the repository of it is as it "
+        "was when you began, and others in it are gone. So are files elsewhere, ignored files and "
+        "commands that ran.",
     ]
-    if after := _calls_after(order):
-        words.append(
-            "What these calls did in the folder is not there, and how far those that had not "
-            f"ended came is not known: {after}. Look before you do any of it again."
-        )
+    if gone := _gone(order):
+        words.append(f"{gone}. Look before you do any of it again.")
     now = time.time()
     return Note(
         new_note_id(), " ".join(words), "notice", sender="app", created_at=now, origin=AppNotice()
     )
 
 
-def _calls_after(order: pipe.RestoreAgent) -> str:
-    """Name the calls that were under way or began since the last commit."""
+def _gone(order: pipe.RestoreAgent) -> str:
+    """Name the calls that were under way or began since the last commit, if any."""
     ended = {one.result.call_id for one in order.events[: order.kept] if isinstance(one, ToolEnded)}
     began = (one for one in order.events if isinstance(one, ToolStarted))
     names = [one.doing or one.call.name for one in began if one.call.id not in ended]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return "; ".join(names[:_MOST_NAMED]) + more
+    if not names:
+        return ""
+    return (
+        "What these calls did in the folder is not there, and how far those that had not ended "
+        f"came is not known: {'; '.join(names[:_MOST_NAMED])}{more}"
+    )

@@ -99,6 +99,7 @@ class GitStore:
             raise GitError("the copy of the folder was replaced by a link")
         # Stays: what did not change since is not read again.
         index = self._steps_index(folder)
+        index.with_name(f"{index.name}.lock").unlink(missing_ok=True)  # of a git that was killed
         if not index.exists():
             self._git("read-tree", base, own={"GIT_INDEX_FILE": str(index)})
         tree = self._tree_of(folder, index)
@@ -199,7 +200,15 @@ class GitStore:
             taken = [f":(top,literal){name}" for name in without]
             gone = ("rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", *taken)
             self._git(*gone, cwd=folder, own=own)
-        self._git("add", "--all", "--", ".", *excluded, cwd=folder, own=own)
+        taken = ("add", "--all", "--", ".", *excluded)
+        try:
+            self._git(*taken, cwd=folder, own=own)
+        except GitError:
+            # One without a commit is refused; one with commits is taken as the name of the last.
+            unborn = [f":(exclude,top,literal){name}" for name in _repositories_in(folder)]
+            if not unborn:
+                raise
+            self._git(*taken, *unborn, cwd=folder, own=own)
         return self._git("write-tree", own=own).strip()
 
     def _git(
@@ -249,6 +258,14 @@ def unsent(folder: Path) -> Iterator[Path]:
                     yield path
 
 
+def _repositories_in(folder: Path) -> Iterator[str]:
+    """Yield the repositories below a folder, none within another."""
+    for place, folders, names in os.walk(folder):
+        if Path(place) != folder and ".git" in (*folders, *names):
+            yield Path(place).relative_to(folder).as_posix()
+            folders.clear()
+
+
 def _branch(commit: str) -> str:
     return f"refs/heads/base-{commit}"
 
@@ -262,6 +279,8 @@ def _far(mode: bytes, content: tuple[int, bytes | None]) -> FarState:
 
 
 def _run(arguments: Iterable[str], own: Mapping[str, str], cwd: Path, given: bytes = b"") -> bytes:
+    if not cwd.is_dir():
+        raise GitError(f"{cwd.name} is no folder any more")
     kept = {name: os.environ[name] for name in _OWN if name in os.environ}
     quiet = {
         "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0",

@@ -19,6 +19,7 @@ from desktop_agent.core.pipes.outpost_pipe import MARK, MOST_BYTES
 _MOST_GREETING = 1 << 16
 _MOST_WORDS = 300
 _MOST_KEPT = 2000
+_END_S = 5.0
 ENDED = "it said nothing"
 
 
@@ -34,13 +35,20 @@ async def begin(*command: str, stdin: int = PIPE, stdout: int = PIPE) -> Process
 
 
 async def end(process: Process) -> None:
-    """Kill a program with what it started, and close its pipes."""
+    """Kill a program with what it started, and close its pipes.
+
+    One that may not be killed ends with its input, or is left alone.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             process.kill()
-        else:
+        elif process.returncode is None:  # else the number may be another group's by now
             os.killpg(process.pid, signal.SIGKILL)
-    await exited(process)
+    if process.stdin is not None:
+        process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_END_S):
+            await exited(process)
     # Else they stay open as long as whoever has left the group holds them. There is no other way.
     transport: Any = vars(process)["_transport"]
     transport.close()

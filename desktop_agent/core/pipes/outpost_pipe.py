@@ -212,6 +212,13 @@ class AgentKept(Value, frozen=True):
     bundle: bytes
 
 
+class AgentRefused(Value, frozen=True):
+    """From a node to its head: an agent can't go on here; nothing of it was begun."""
+
+    key: str
+    why: str
+
+
 class RestoreAgent(Value, frozen=True):
     """From a head to a node: go on with an agent whose node was lost, and `why` that was.
 
@@ -246,7 +253,7 @@ AgentNews = AgentBegun | AgentWorked | TurnOver
 Numbered = JobEnded | AgentNews
 OutpostOrder = Snapshot | Start | Stop | Acknowledge | Leave | KeepAgents
 ToOutpost = Attach | OutpostOrder | AgentOrder | FromHost
-MemberNews = Numbered | AgentKept
+MemberNews = Numbered | AgentKept | AgentRefused
 FromOutpost = Hello | MemberNews | ToHost
 
 to_outpost = msgspec.msgpack.Decoder(ToOutpost)
