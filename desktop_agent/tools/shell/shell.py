@@ -262,11 +262,7 @@ async def _in_foreground(run: _Run, jobs: Jobs) -> ToolOutput:
     running = _start(run, launch, live)
     notes: list[str] = []
     try:
-        await _exit(running, limit_s, run.ctx.waited_s)
-        notes += await _left_behind(running)
-    except TimeoutError:
-        notes.append(f"[Ended after {limit_s} s: it was still running.]")
-        notes += _survivors(await asyncio.shield(running.end()))
+        notes += await _over(running, run, limit_s)
     except BaseException as stopped:
         # Stopped by the user: nothing of it may go on, so this isn't cut short.
         for note in await asyncio.shield(_end(running)):
@@ -285,6 +281,16 @@ async def _in_foreground(run: _Run, jobs: Jobs) -> ToolOutput:
         args = run.args
         return replace(output, facts=FailedInside(args.command, _fingerprint(args, run.directory)))
     return output
+
+
+async def _over(running: RunningCommand, run: _Run, limit_s: float) -> list[str]:
+    """Wait for its end, or end it after so long; return what somebody should know of that."""
+    try:
+        await _exit(running, limit_s, run.ctx.waited_s)
+    except TimeoutError:
+        survivors = await running.end()
+        return [f"[Ended after {limit_s} s: it was still running.]", *_survivors(survivors)]
+    return await _left_behind(running)
 
 
 async def _exit(running: RunningCommand, limit_s: float, waited_s: Callable[[], float]) -> None:
@@ -313,7 +319,7 @@ async def _left_behind(running: RunningCommand) -> list[str]:
     own = process_tree.in_session(left, running.pid)
     away = tuple(pid for pid in left if pid not in own)
     names = process_tree.names_of(own)
-    survivors = await asyncio.shield(process_tree.end_these(own))
+    survivors = await process_tree.end_these(own)
     notes = _survivors(survivors)
     if own and not survivors:
         notes.append(

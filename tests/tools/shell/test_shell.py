@@ -126,6 +126,23 @@ async def test_stopping_ends_everything_a_command_started(bench: Bench, tree: st
 
 
 @linux_only
+async def test_a_stop_while_what_a_command_left_is_being_ended_leaves_nothing_to_do(
+    bench: Bench,
+) -> None:
+    stays = "trap 'echo $$ >pids' TERM; echo 1 >is-there; while :; do read -t 0.1 _ <>fifo; done"
+    (bench.root / "stays").write_text(stays)
+    waits = "until [ -s is-there ]; do sleep 0.05; done"
+    command = f"mkfifo fifo; bash ./stays </dev/null >/dev/null 2>&1 &\n{waits}"
+    job = asyncio.create_task(bench.run(shell, command=command))
+    [pid] = await until_written(bench.root / "pids")
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert not is_alive(pid)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@linux_only
 async def test_a_time_limit_ends_a_tree_that_forks_on_and_on(bench: Bench) -> None:
     command = "f() { sleep 0.05; f & }; f & f & while :; do sleep 600 & sleep 0.1; done"
     await bench.run(shell, command=command, timeout_s=1)
