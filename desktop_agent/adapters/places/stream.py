@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from desktop_agent.adapters.child_process import exited
+from desktop_agent.core.network.places import end_of
 from desktop_agent.core.pipes.frames import LENGTH_BYTES
 from desktop_agent.core.pipes.outpost_pipe import MARK, MOST_BYTES
 
@@ -93,8 +94,4 @@ async def last_words(reader: asyncio.StreamReader) -> str:
 def one_line(said: bytes) -> str:
     """Return the end of some output, on one line, without what a screen can't show."""
     words = " ".join(said.decode("utf-8", "replace").split())
-    words = "".join(one for one in words if one.isprintable())
-    if len(words) <= _MOST_WORDS:
-        return words
-    end = words[2 - _MOST_WORDS :]
-    return f"… {end.partition(' ')[2] or end}"
+    return end_of("".join(one for one in words if one.isprintable()), _MOST_WORDS)

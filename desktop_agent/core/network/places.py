@@ -79,6 +79,14 @@ def can_install(place: Place, check: PlaceCheck) -> bool:
     return place.kind != "command" and check.problem in ("missing", "version", "not_installed")
 
 
+def end_of(said: str, most: int) -> str:
+    """Return the end of what a program said, from a whole word on: the reason stands last."""
+    if len(said) <= most:
+        return said
+    end = said[2 - most :]
+    return f"… {end.partition(' ')[2] or end}"
+
+
 def is_place_name(name: str) -> bool:
     """Whether a place can have this name: one word, as models and command lines repeat it."""
     fits = len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None

@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent import __version__
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.network.places import Place, PlaceCheck, PlaceKind, can_install
+from desktop_agent.core.network.places import Place, PlaceCheck, PlaceKind, can_install, end_of
 from desktop_agent.gui.kit.check_line import CheckLine
 
 _WORDS_SHOWN = 200
@@ -60,7 +60,7 @@ def missing_words(check: PlaceCheck) -> str:
 
 def problem_words(place: Place, check: PlaceCheck, version: str) -> str:
     """Return what is in the way, and what to do; `version` is this app's."""
-    said = check.said[:_WORDS_SHOWN]
+    said = end_of(check.said, _WORDS_SHOWN)
     program = said or place.target
     words = {
         "no_program": _tr("“{program}” is not installed on this computer.").format(program=program),

@@ -162,6 +162,7 @@ def test_a_place_is_removed(qtbot, dialog):
         (PlaceCheck("no_cluster", "its token is another"), "cluster: its token is another"),
         (PlaceCheck(git="2", cpus=4, cluster="Ray 2.60.0, 3 nodes"), "Ray 2.60.0, 3 nodes"),
         (PlaceCheck("silent"), "did not answer"),
+        (PlaceCheck("other", "much else " * 28 + "and why"), "else and why"),
         (PlaceCheck("other", "<b>{version}</b> {said}"), "<b>{version}</b> {said}"),
     ],
 )
