@@ -59,6 +59,7 @@ class _Run:
     # The commit of its copy as the head of its cluster knows it, and whether calls ended since.
     kept: str = ""
     has_changed: bool = False
+    keeping: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class AgentRuns:
@@ -148,17 +149,21 @@ class AgentRuns:
     async def keep_step(self, agent_id: AgentId) -> None:
         """Tell the head what an agent's last step has left in its copy."""
         run = self._by_agent.get(agent_id)
-        if run is None or self._head is None or not run.has_changed:
+        if run is None or self._head is None:
             return
-        run.has_changed = False
-        try:
-            kept = await asyncio.to_thread(keep_step, self._store, run.order, run.kept, run.copy)
-        except (GitError, OSError) as error:
-            # It works on; what is known of it is what the step before has left.
-            _log.warning("a step of %s was not kept: %s", run.order.key, error)
-            return
-        run.kept = kept.commit
-        self._head(kept)
+        async with run.keeping:  # the end of a turn, and a note that begins another
+            if not run.has_changed:
+                return
+            run.has_changed = False
+            order, copy = run.order, run.copy
+            try:
+                kept = await asyncio.to_thread(keep_step, self._store, order, run.kept, copy)
+            except (GitError, OSError) as error:
+                # It works on; what is known of it is what the step before has left.
+                _log.warning("a step of %s was not kept: %s", order.key, error)
+                return
+            run.kept = kept.commit
+            self._head(kept)
 
     async def _begin(self, order: pipe.StartAgent | pipe.RestoreAgent) -> None:
         start = order if isinstance(order, pipe.StartAgent) else order.start
