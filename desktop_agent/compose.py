@@ -8,10 +8,11 @@ import os
 import shlex
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from desktop_agent import paths
 from desktop_agent.adapters.child_process import script_python
@@ -64,8 +65,7 @@ _DAMAGED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFile:
+class SettingsFile(msgspec.Struct, frozen=True):
     """The settings file: read at the start, saved at the window's command."""
 
     path: Path
@@ -79,8 +79,7 @@ class SettingsFile:
         settings_file.save(self.path, settings)
 
 
-@dataclass(frozen=True, slots=True)
-class ForThisRun:
+class ForThisRun(msgspec.Struct, frozen=True):
     """What holds beside what is stored: rules, and files of MCP servers.
 
     Without `keeps_changes` nothing is kept for an undo: the folders are copies. `model` takes the
@@ -94,6 +93,9 @@ class ForThisRun:
     model: HostedModel | None = None
     host: HostProcess | None = None
     is_back_later: bool = False
+
+
+_NOTHING_MORE = ForThisRun()
 
 
 class LazyLibrary:
@@ -115,8 +117,7 @@ class LazyLibrary:
             await self._made.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(msgspec.Struct, frozen=True):
     """Everything behind the bridge. Made, used and closed on the engine thread."""
 
     engine: Engine
@@ -176,7 +177,7 @@ async def compose(
     store_path: Path | None = None,
     is_warmed: bool = True,
     is_machine_sandbox: bool = False,
-    more: ForThisRun = ForThisRun(),
+    more: ForThisRun = _NOTHING_MORE,
 ) -> Backend:
     """Open the sessions and start the engine.
 

@@ -10,8 +10,9 @@ may change something outside a session. What a method does is said at the one of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+import msgspec
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Decision, Mode, Rule
@@ -55,16 +56,14 @@ from desktop_agent.core.workspace import Workspace
 KeyPlace = Literal["keyring", "session", "file"]
 
 
-@dataclass(frozen=True, slots=True)
-class EventPage:
+class EventPage(msgspec.Struct, frozen=True):
     """A run of recorded events, oldest first; `first_seq` numbers the oldest (1 is the first)."""
 
     events: tuple[AgentEvent, ...]
     first_seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class JobOutput:
+class JobOutput(msgspec.Struct, frozen=True):
     """What a command in the background printed last: all of it, or its end if `is_cut`.
 
     `exit_code` is None while it runs, `seconds` since when it does. `ports` are those that commands

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 ModelDialect = Literal["openai", "anthropic", "gemini"]
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(msgspec.Struct, frozen=True):
     """One provider. `variables` are the environment's names for its key, first one first.
 
     `models_url` lists what a key may use; `check_url` needs a valid key where the list does

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar
+
+import msgspec
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import AgentId
@@ -36,8 +37,7 @@ class ToolError(Exception):
     """An expected failure; its text goes to the model, which can react to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(msgspec.Struct, frozen=True):
     """What a tool gives: `text` and `images` for the model, `display` for the user.
 
     `facts` say what the text says, for those who must not read it.
@@ -49,8 +49,7 @@ class ToolOutput:
     facts: Facts | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(msgspec.Struct, frozen=True):
     """What a call would do, found out without doing it; the approval card shows this.
 
     `title` is a question (`Run a command?`). `paths` are the resolved files it would touch (of a
@@ -151,8 +150,7 @@ class Changes(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True):
     """What one call may use. Passed as a parameter; nothing ambient.
 
     `boundary` is what it may reach: tools for files judge by it, and the sandbox keeps commands
@@ -179,7 +177,7 @@ class ToolContext:
     agent_name: str = ""
     agent: Any = None
     steering: Any = None
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    environment: Mapping[str, str] = {}
     command_time_s: int = 120
     judged: Preview | None = None
     sandbox: Sandbox | None = None
@@ -207,8 +205,7 @@ PreviewTool = Callable[[Any, ToolContext], Awaitable[Preview]]
 ParseArguments = Callable[[Mapping[str, Any]], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """`parse` checks a model's arguments and raises ToolError in words for the model.
 
     `schema` is the JSON schema of the arguments. `describe` gives the short activity text

@@ -11,7 +11,6 @@ import os
 import stat
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -39,15 +38,14 @@ _COMMITS = "Commits, branches and all else in `.git` stay as they are."
 _NOBODY = AgentId("")
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(msgspec.Struct):
     """A call that runs. `before` and `made` are of a file tool: its file, the folders it makes."""
 
     begun: CallBegun
-    folders: list[TrackedFolder] = field(default_factory=list[TrackedFolder])
-    overlaps: dict[str, None] = field(default_factory=dict[str, None])
-    remarks: list[str] = field(default_factory=list[str])
-    before: FileState = FileState()  # noqa: RUF009 - frozen
+    folders: list[TrackedFolder] = []
+    overlaps: dict[str, None] = {}
+    remarks: list[str] = []
+    before: FileState = FileState()
     after: str = ""
     made: tuple[bytes, ...] = ()
     heads: tuple[bytes, ...] = ()

@@ -9,7 +9,6 @@ import stat
 import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -44,14 +43,13 @@ def flags(*names: str) -> int:
 _READ = flags("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(msgspec.Struct):
     """What a folder holds: entries that were not read (no digest), by name, without `.git`.
 
     `is_readable` is False where the system refuses to list it.
     """
 
-    entries: dict[bytes, Entry] = field(default_factory=dict[bytes, Entry])
+    entries: dict[bytes, Entry] = {}
     is_readable: bool = True
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.changes import (
     ChangeKind,
@@ -27,8 +29,7 @@ _MOST_MERGES = 1000
 _MOST_MERGED = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """One path of a plan: what is there, what would be, and the changes that are taken back.
 
     `merged` is what is offered beside keeping and restoring. A folder that can't be removed as
@@ -52,8 +53,7 @@ class Item:
         return kind_of(self.now, self.target)
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(msgspec.Struct, frozen=True):
     """A plan with all that is needed to carry it out; `root` is the newest set's.
 
     `moved` has for each path at which a renamed file comes back the one at which it is now.

@@ -15,7 +15,8 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.changes import FileState, UndoError
 from desktop_agent.file_history import disk
@@ -29,8 +30,7 @@ _FULL = "The disk is full, so not all of it could be put back. Free some space a
 Content = Callable[[str], Iterator[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One path: what has to be there, and what is to be."""
 
     path: bytes
@@ -38,8 +38,7 @@ class Step:
     target: FileState
 
 
-@dataclass(frozen=True, slots=True)
-class _Staged:
+class _Staged(msgspec.Struct, frozen=True):
     """A temporary file that is to replace what is `now` at the path of a step."""
 
     step: Step

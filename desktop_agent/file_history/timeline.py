@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.changes import ChangeSet, FileKind, FileState, UndoScope
 from desktop_agent.file_history import names, schema
@@ -26,8 +26,7 @@ _EVERYTHING = "FROM change c JOIN change_set s ON s.seq = c.seq JOIN folder f ON
 _FROM = f"{_EVERYTHING} AND s.kind <> 'result'"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One path in one change set.
 
     `targets` are the sets that an undo took back here. `is_active` tells that it is not taken back.

@@ -6,7 +6,6 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -44,17 +43,16 @@ class _Unfinished(msgspec.Struct, frozen=True):
     moved: tuple[tuple[bytes, bytes], ...] = ()
 
 
-@dataclass
-class _Work:
+class _Work(msgspec.Struct):
     """What is to be done: the changes in order, the sets each takes back, what is told."""
 
-    changes: dict[bytes, PathChange] = field(default_factory=dict)
-    taken: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
-    left: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
-    kept: list[str] = field(default_factory=list)
-    merged: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-    quiet: list[str] = field(default_factory=list)
+    changes: dict[bytes, PathChange] = {}
+    taken: dict[bytes, tuple[int, ...]] = {}
+    left: dict[bytes, tuple[int, ...]] = {}
+    kept: list[str] = []
+    merged: list[str] = []
+    lost: list[str] = []
+    quiet: list[str] = []
 
     def leave(self, item: Item, told: list[str]) -> None:
         """Leave a path as it is, and say so."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from desktop_agent.core.changes import FileKind, FileState, UndoError
 
@@ -36,8 +37,7 @@ class Entry(NamedTuple):
     is_held: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PathChange:
+class PathChange(msgspec.Struct, frozen=True):
     """One path that changed; `path` is absolute and real: it leads over no link.
 
     The bytes of a file, and of a link's target, were held before, or `is_held` is False.
@@ -53,8 +53,7 @@ def free_space(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """How much is kept: sizes in bytes, `age` and `grace` in seconds.
 
     In all it is `total`, or `share` of what would be free without it if that is less. Nothing is

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.network.hosts import HostError, authority, split_authority
 
@@ -35,8 +37,7 @@ class BadRequest(Exception):
         self.words = words
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """Where to, and for plain http what to send there.
 
     `path` is what the origin gets of the address, `body` the length of what follows.

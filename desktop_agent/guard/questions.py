@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.network.guard_pipe import AskWithdrawn, FromGuard, HostAsked
@@ -19,15 +20,14 @@ _TOO_MANY = "Too many hosts wait for an answer already."
 _SESSION_ENDED = "The session has ended."
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     """A question that waits; `waiting` tells of each connection whether its client has gone."""
 
     id: int
     key: Key
     answer: asyncio.Future[HostVerdict]
     timer: asyncio.TimerHandle
-    waiting: list[IsGone] = field(default_factory=list[IsGone])
+    waiting: list[IsGone] = []
 
 
 class Questions:

@@ -8,7 +8,8 @@ import os
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.network.addresses import is_public
 from desktop_agent.core.network.hosts import address_of, authority
@@ -45,8 +46,7 @@ def _is_own(address: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(msgspec.Struct, frozen=True):
     """How names are looked up, and which addresses may be reached."""
 
     resolve: Resolve = look_up

@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.network.hosts import address_of
 
 _DEFAULT_PORT = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
+class Upstream(msgspec.Struct, frozen=True):
     """A proxy on the way; `problem` says why it can't be used, instead of going around it."""
 
     host: str
@@ -22,8 +22,7 @@ class Upstream:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Upstreams:
+class Upstreams(msgspec.Struct, frozen=True):
     """Which proxy a connection goes through, if any."""
 
     http: Upstream | None = None

@@ -6,9 +6,10 @@ import argparse
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, cast
+
+import msgspec
 
 from desktop_agent.adapters.mcp.formats import read_config
 from desktop_agent.core.approvals import Mode, Rule
@@ -23,8 +24,7 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 SandboxUse = Literal["auto", "on", "off"]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """What the command line says; `mode` is None when it does not say.
 
     `hosts` are rules for the hosts that commands may reach. `allows_all` lets the run use the

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import shutil
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,23 +42,22 @@ _log = logging.getLogger(__name__)
 _GROWING = frozenset({"PartDelta", "ToolOutput", "MessageStarted"})
 
 
-@dataclass
-class _Run:
+class _Run(msgspec.Struct):
     """One agent: its session, its copy, what is to be told of it next, what it waits for."""
 
     order: pipe.StartAgent
     copy: Path
-    session_id: SessionId = field(default_factory=new_session_id)
+    session_id: SessionId = msgspec.field(default_factory=new_session_id)
     agent_id: AgentId | None = None
-    told: set[NoteId] = field(default_factory=set[NoteId])
+    told: set[NoteId] = set()
     stops: int = 0
     turns: int = 0
-    asks: dict[str, AgentEvent] = field(default_factory=dict[str, AgentEvent])
-    waiting: list[AgentEvent] = field(default_factory=list[AgentEvent])
+    asks: dict[str, AgentEvent] = {}
+    waiting: list[AgentEvent] = []
     # The commit of its copy as the head of its cluster knows it, and whether calls ended since.
     kept: str = ""
     has_changed: bool = False
-    keeping: asyncio.Lock = field(default_factory=asyncio.Lock)
+    keeping: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
 
 class AgentRuns:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from desktop_agent import paths
 from desktop_agent.adapters.config import settings_file
@@ -20,8 +21,7 @@ _DEFAULTS = ("workspace", "model", "api_base", "mode", "max_steps", "timeout", "
 _MOST_AT_ONCE = 256
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOptions:
+class BatchOptions(msgspec.Struct, frozen=True):
     """What the command line says. `defaults` are for lines that don't say it themselves.
 
     `on` is None for this computer.

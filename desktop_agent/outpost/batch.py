@@ -8,7 +8,6 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -43,8 +42,7 @@ _NAMED = 5
 _FOLDER = "desktop-agent-batch-"
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(msgspec.Struct, frozen=True):
     """A job with what names its result, and the snapshot that it starts from."""
 
     key: str

@@ -12,7 +12,6 @@ import contextlib
 import itertools
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -139,8 +138,7 @@ class _Post:
             self._work.lost(self, str(error))
 
 
-@dataclass
-class _Charge:
+class _Charge(msgspec.Struct):
     """A job or an agent: where it is, or goes, and what waits until it is there.
 
     `why` its last node was lost; `log` is an agent's; nodes that `refused` could not take it.
@@ -151,9 +149,9 @@ class _Charge:
     why: str = ""
     post: _Post | None = None
     node: str = ""
-    waiting: list[WorkOrder] = field(default_factory=list[WorkOrder])
+    waiting: list[WorkOrder] = []
     starts: int = 0
-    refused: set[str] = field(default_factory=set[str])
+    refused: set[str] = set()
     is_over: bool = False
 
     def note(self, order: pipe.AgentOrder) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent import paths
 from desktop_agent.adapters.config import settings_file
@@ -28,13 +29,12 @@ from desktop_agent.outpost.runner import Ended
 _MOST_TRIES = 60
 
 
-@dataclass
-class _Wanted:
+class _Wanted(msgspec.Struct):
     """A job that was ordered, until its end is known."""
 
     start: pipe.Start
     store: GitStore
-    ended: asyncio.Future[pipe.JobEnded] = field(default_factory=asyncio.Future)
+    ended: asyncio.Future[pipe.JobEnded] = msgspec.field(default_factory=asyncio.Future)
 
 
 class FarPlace:

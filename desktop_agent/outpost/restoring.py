@@ -7,7 +7,6 @@ calls came after the commit, since what they did in the folder is not there.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,8 +27,7 @@ _MOST_NAMED = 20
 _MOST_BYTES = 32 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(msgspec.Struct, frozen=True):
     """How an agent stands that was restored.
 
     `closing` is what its last turn still lacked, `note` what it has to be told to go on; without

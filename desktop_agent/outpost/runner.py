@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -38,8 +37,7 @@ from desktop_agent.headless.run import NoSandbox, follow, lend_key, need_sandbox
 _UNPRICED = "The price of its model is not known, so a limit in dollars can't be held."
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """How a job came to its end; `error` says what went wrong, if anything did."""
 
     reason: EndReason
@@ -74,13 +72,12 @@ class _Quiet:
         """Do nothing: whoever runs the job has its end."""
 
 
-@dataclass
-class _Engine:
+class _Engine(msgspec.Struct):
     """An engine, and who follows which of its agents."""
 
     backend: Backend
-    by_session: dict[SessionId, Follower] = field(default_factory=dict[SessionId, Follower])
-    by_agent: dict[AgentId, Follower] = field(default_factory=dict[AgentId, Follower])
+    by_session: dict[SessionId, Follower] = {}
+    by_agent: dict[AgentId, Follower] = {}
 
     def hear(self, event: Event) -> None:
         """Hand an event to whoever follows its session."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 Name = Literal["openai", "responses", "anthropic", "gemini", "ollama"]
 
@@ -13,8 +14,7 @@ _SSE = "text/event-stream"
 _LINES = "application/x-ndjson"
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True):
     """How one kind of provider is addressed: its model's prefix and its own paths."""
 
     name: Name

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.compose import Backend, compose
@@ -202,7 +203,7 @@ async def _ask_provider(model: HostedModel, name: str) -> str:
     What is answered is of one dialect only, so how it is read proves nothing here.
     """
     own = next((each for each in DIALECTS if each.name == name), DIALECTS[0])
-    anywhere = dataclasses.replace(own, path="")
+    anywhere = replace(own, path="")
     with LoopbackProvider(anywhere, "read", {}, "") as provider:
         request = ModelRequest(
             new_agent_id(),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -33,8 +32,7 @@ from desktop_agent.session_files.document import Ids, renewed
 _ELSEWHERE = "no message of the user's with the id {} on the branch that is shown."
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(msgspec.Struct, frozen=True):
     """What a new session begins with. `rows` are made anew, with new ids, each time."""
 
     frame: SessionFrame

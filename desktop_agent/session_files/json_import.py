@@ -11,7 +11,6 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,8 +42,7 @@ _T = TypeVar("_T")
 _NO_FILE = "That is no session that Desktop Agent has exported"
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(msgspec.Struct, frozen=True):
     """A file that was checked. `rows` are made anew from its text, with new ids, each time."""
 
     about: document.About

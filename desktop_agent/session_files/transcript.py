@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from desktop_agent.adapters.store.reader import SessionReader
 from desktop_agent.core.approvals import ApprovalRequest
@@ -51,43 +52,38 @@ from desktop_agent.session_files import words
 Outcome = Literal["ok", "failed", "denied", "cancelled", "unknown"]
 
 
-@dataclass(slots=True)
-class Said:
+class Said(msgspec.Struct):
     """What one party says to the agent, with the names of files and skills that went along."""
 
     speaker: str
     text: str = ""
     at: float = 0.0
-    attachments: list[str] = field(default_factory=list[str])
-    skills: list[str] = field(default_factory=list[str])
-    images: list[ImagePart] = field(default_factory=list[ImagePart])
+    attachments: list[str] = []
+    skills: list[str] = []
+    images: list[ImagePart] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """A message from or to a subagent: `head` says whose."""
 
     head: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """Words of the model, in Markdown."""
 
     text: str
     is_partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Thoughts:
+class Thoughts(msgspec.Struct, frozen=True):
     """The model's reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(msgspec.Struct, frozen=True):
     """A tool call with what came of it."""
 
     call: ToolCall
@@ -97,8 +93,7 @@ class Called:
     changes: tuple[ChangeSet, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """Something that happened, in a line."""
 
     text: str

@@ -22,8 +22,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox, Programs
 from desktop_agent.core.ids import AgentId, SessionId

@@ -5,10 +5,10 @@ import random
 import stat
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.changes import ChangeSet, FileState, UndoError, UndoScope
 from desktop_agent.core.ids import AgentId, SessionId

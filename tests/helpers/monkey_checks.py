@@ -9,10 +9,10 @@ import logging
 import sys
 import threading
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QWidget

@@ -7,11 +7,11 @@ import resource
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.approvals import Rule

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -34,8 +33,7 @@ _MODELS_ASKED = 40
 _LOOPBACK = {"", "localhost", "0.0.0.0", "::", "::1"}
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(msgspec.Struct, frozen=True):
     """Where to ask; `is_native`: a server there may have an interface of its own."""
 
     url: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -23,8 +22,7 @@ _log = logging.getLogger(__name__)
 _NOT_OURS = "The outpost asked for a model that none of the jobs names."
 
 
-@dataclass(frozen=True, slots=True)
-class HomeServices:
+class HomeServices(msgspec.Struct, frozen=True):
     """What answers are made with.
 
     `admit` returns a request as it is made, when it is its turn, or None if it is not one of ours;

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 # A folder that changed this recently may change again without its time telling.
 _UNSETTLED_NS = 50_000_000
@@ -24,20 +25,18 @@ _INSTALLED = frozenset({
 _DEEPEST_PROTECTED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """`git` are `.git` entries and bare repositories, with `(device, inode)` of each.
 
     `protected` are files and folders. `is_whole` is false when there were too many folders.
     """
 
-    git: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    git: dict[str, tuple[int, int]] = {}
     protected: tuple[str, ...] = ()
     is_whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(msgspec.Struct, frozen=True):
     changed: int
     inode: int
     folders: tuple[str, ...]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from pathlib import PurePath
+
+import msgspec
 
 from desktop_agent.adapters.sandbox.git_settings import named_in
 from desktop_agent.adapters.sandbox.mounts import Mounts
@@ -20,8 +21,7 @@ _KEPT = (*RUNS_BY_ITSELF, "info", "worktrees")
 _POINTER = "gitdir:"
 
 
-@dataclass(frozen=True, slots=True)
-class Protected:
+class Protected(msgspec.Struct, frozen=True):
     """The folders with git's own files, those of them that a command may write to, and what their
     settings name in folders that it may change: hooks, more settings.
     """

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.adapters.sandbox import git_places
 from desktop_agent.adapters.sandbox.folder_walk import FolderWalk, Found
@@ -41,16 +42,14 @@ _TEMPORARY = ("/tmp", "/var/tmp")
 _GRAPHICS = ("dri", "kfd", "nvidia*", "dxg")
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """Folders of the app's for one command: its `/tmp`, and its caches."""
 
     temporary: Path
     caches: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What one command sees, what is set in its environment, and how git's places were before.
 
     `copied` are files of ours, by the path that a copy of each is made at.

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Literal
+
+import msgspec
 
 Kind = Literal["read", "write", "device", "empty", "none"]
 # Opens what is at a path now, for bubblewrap to mount that and nothing else; returns the
@@ -19,8 +20,7 @@ Kind = Literal["read", "write", "device", "empty", "none"]
 Hold = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(msgspec.Struct, frozen=True):
     """A place (`target`), and what is there.
 
     `read` and `write` show `source`, `device` what the system has, `empty` is a fresh folder,

@@ -18,9 +18,10 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from desktop_agent.adapters.sandbox import probe_program
 from desktop_agent.adapters.sandbox.enclosure import CommandEnclosure
@@ -100,8 +101,7 @@ def _judged(outside: dict[str, Any], inside: dict[str, Any]) -> tuple[Probe, ...
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
+class _Stage(msgspec.Struct, frozen=True):
     """The targets of the attempts, and the boundary they are made within."""
 
     what: dict[str, Any]

@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.adapters.sandbox import probes, seccomp
 from desktop_agent.adapters.sandbox.enclosure import OF_NEW_ENOUGH, CommandEnclosure
@@ -47,8 +48,7 @@ _TOO_OLD = SandboxState(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Programs:
+class Programs(msgspec.Struct, frozen=True):
     """The programs that the sandbox is made of; empty when one is missing."""
 
     bwrap: str

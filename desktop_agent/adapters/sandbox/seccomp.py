@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import errno
 import struct
-from dataclasses import dataclass
+
+import msgspec
 
 _ALLOW = 0x7FFF0000
 _ERRNO = 0x00050000
@@ -58,8 +59,7 @@ _REFUSED_CALLS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Machine:
+class _Machine(msgspec.Struct, frozen=True):
     architecture: int  # AUDIT_ARCH_…
     numbers: dict[str, int]
     has_x32: bool = False

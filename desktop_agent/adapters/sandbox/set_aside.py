@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePath
+
+import msgspec
 
 from desktop_agent.adapters.sandbox import git_places, git_settings
 from desktop_agent.adapters.sandbox.folder_walk import Found, identity
@@ -29,8 +30,7 @@ _RUN_NAMES = frozenset({
 _RUN_WITHIN = {".vscode": ("tasks.json",), ".mise": ("config.toml",), ".zed": ("tasks.json",)}
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(msgspec.Struct, frozen=True):
     """How git's places were before a command: of each root all of them, by path.
 
     `known` is what made git run programs already: the person's own. `named` are patterns of what

@@ -6,8 +6,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.adapters.skills.diff import compare, digest_of
 from desktop_agent.adapters.skills.fetch.fetch import Fetcher, Kept, disk_error_text, to_the_end
@@ -47,15 +48,13 @@ _NOT_INSTALLED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(msgspec.Struct, frozen=True):
     directory: Path
     kept: Kept
     found: FoundSkill
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
+class _Taken(msgspec.Struct, frozen=True):
     shelf: InstallFolder
     kept: Path
     directory: Path
@@ -83,7 +82,7 @@ class SkillLibrary:
         self._removed = removed
         self._config_dir = config_dir
         self._changed = changed
-        self._fetcher = Fetcher(limits or Limits(), allows_loopback_http)
+        self._fetcher = Fetcher(limits or Limits(), allows_loopback_http=allows_loopback_http)
         self._kept: dict[str, Kept] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._taken: dict[str, _Taken] = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -50,8 +49,7 @@ _END = 1 << 62
 _UNKNOWN = -1  # no task list was kept
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(msgspec.Struct, frozen=True):
     """A row. `before` is the message of the parent's that follows the cut, `used` grows with each
     switch; `revision` is of the task list, as it was when this branch was left.
     """
@@ -64,8 +62,7 @@ class Branch:
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(msgspec.Struct, frozen=True):
     """The branches that are shown, the first one first, each with its last event shown.
 
     Empty where there is one branch only.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -29,8 +28,7 @@ _INSERT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(msgspec.Struct, frozen=True):
     """An event as it is stored: its number in the session, its branch, and when it was written."""
 
     seq: int
@@ -39,8 +37,7 @@ class EventRow:
     event: AgentEvent
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFrame:
+class SessionFrame(msgspec.Struct, frozen=True):
     """What is stored of a session beside its events: branches, and task lists now and before.
 
     `versions` are lists as they were, by revision; `marks` are the revisions at user messages.
@@ -48,7 +45,7 @@ class SessionFrame:
 
     main_agent: AgentId
     branches: tuple[Branch, ...] = ()
-    lists: dict[AgentId, TaskState] = field(default_factory=dict[AgentId, TaskState])
+    lists: dict[AgentId, TaskState] = {}
     versions: tuple[tuple[int, TaskState], ...] = ()
     marks: tuple[tuple[MessageId, int], ...] = ()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from desktop_agent.adapters.store.rows import decode
 from desktop_agent.core.agents import AgentSpec, Budget
@@ -97,24 +98,23 @@ def divide(
     return events, aside, elsewhere
 
 
-@dataclass(slots=True)
-class _Agent:
-    history: list[Message] = field(default_factory=list[Message])
-    inbox: dict[NoteId, Note] = field(default_factory=dict[NoteId, Note])
-    unconfirmed: dict[NoteId, Note] = field(default_factory=dict[NoteId, Note])
+class _Agent(msgspec.Struct):
+    history: list[Message] = []
+    inbox: dict[NoteId, Note] = {}
+    unconfirmed: dict[NoteId, Note] = {}
     step: int = 0
     was_running: bool = False
     spec: AgentSpec | None = None
     end: AgentEnded | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = msgspec.field(default_factory=Usage)
     tools_run: int = 0
     budget: Budget | None = None
     seconds: float = 0.0
     unpriced: int = 0
     uncounted: int = 0
-    left_out: list[Message] = field(default_factory=list[Message])
+    left_out: list[Message] = []
     before: tuple[CompactionId, tuple[Message, ...]] | None = None
-    far: FarRecord = field(default_factory=FarRecord)
+    far: FarRecord = msgspec.field(default_factory=FarRecord)
 
     def apply(self, event: AgentEvent) -> None:
         """Apply one event."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
+
+import msgspec
 
 from desktop_agent.core.events import AgentEvent, MessageAdded, PartDelta, ToolOutput
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
@@ -14,8 +15,7 @@ from desktop_agent.core.messages import Message, TextPart, ThinkingPart
 Fragment = PartDelta | ToolOutput
 
 
-@dataclass(slots=True)
-class Streaming:
+class Streaming(msgspec.Struct):
     """The fragments of one message or one call that are not on disk yet.
 
     `is_written`: rows of it are in the `streaming` table.
@@ -23,7 +23,7 @@ class Streaming:
 
     session_id: SessionId
     agent_id: AgentId
-    fragments: list[Fragment] = field(default_factory=list[Fragment])
+    fragments: list[Fragment] = []
     is_written: bool = False
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 _MOST_PLACES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class SameEnds:
+class SameEnds(msgspec.Struct, frozen=True):
     """`head` and `tail` are how many are the same; those at `places` in the head changed.
 
     `moved` tells that one moved from one end of the middle to the other: 1 down, -1 up.

@@ -8,11 +8,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.agents import AgentStatus
 from desktop_agent.core.approvals import (
@@ -123,15 +123,15 @@ class Caller(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class _Denied(Exception):
     """The call must not run; `deny` says who said so."""
 
-    deny: Deny
+    def __init__(self, deny: Deny) -> None:
+        super().__init__(deny.reason)
+        self.deny = deny
 
 
-@dataclass(slots=True)
-class _Prepared:
+class _Prepared(msgspec.Struct):
     """A call that was checked: parsed arguments and the effect they will have.
 
     `restorable` is what of its deletions an undo could bring back.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from functools import partial
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from desktop_agent.core.commands import JobOutput
 from desktop_agent.core.events import CommandRefused, Event

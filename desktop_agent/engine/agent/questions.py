@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.events import QuestionAnswered, QuestionAsked
 from desktop_agent.core.ids import AgentId, QuestionId
@@ -18,8 +19,7 @@ SKIPPED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
+class _Open(msgspec.Struct, frozen=True):
     question: Question
     answer: asyncio.Future[tuple[str, FormAnswer]]
     session: Session

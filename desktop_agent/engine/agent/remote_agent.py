@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 import msgspec
 
@@ -67,8 +66,7 @@ _ELSEWHERE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(msgspec.Struct, frozen=True):
     """What an agent elsewhere needs of here: where it works, who is asked, what it leaves."""
 
     places: FarPlaces

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
 
 from desktop_agent.core.agents import StopReason
 from desktop_agent.core.approvals import Rule
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(msgspec.Struct, frozen=True):
     """What the engine may be given besides: each has a working default.
 
     `new_jobs` makes an agent's place for background commands; it has an async `close`.
@@ -48,7 +48,7 @@ class Environment:
 
     new_jobs: Callable[[], Any] | None = None
     new_skills: Callable[[Callable[[Event], None]], Skills] | None = None
-    own: OwnPlaces = field(default_factory=OwnPlaces)
+    own: OwnPlaces = msgspec.field(default_factory=OwnPlaces)
     describe_model: DescribeModel | None = None
     served_window: AskServer | None = None
     sandbox: Sandbox | None = None
@@ -63,8 +63,7 @@ class Environment:
     places: FarPlaces | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSetup(Generic[A]):
+class AgentSetup(msgspec.Struct, Generic[A], frozen=True):
     """`A` is the agent itself.
 
     `failed` hears of defects; `changed` of each change of an agent's status or activity;

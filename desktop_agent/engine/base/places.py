@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from desktop_agent.core.approvals import Decision, Deny, Mode
 from desktop_agent.core.changes import FarFile
@@ -37,15 +38,14 @@ class FarTurnOver(Value, frozen=True):
     files: tuple[FarFile, ...] = ()
 
 
-@dataclass(slots=True)
-class FarRecord:
+class FarRecord(msgspec.Struct):
     """What is on disk here of an agent's work at a place, folded from its events.
 
     `settled` are decisions and answers by the ids that requests and questions have there.
     """
 
     followed: PlaceFollowed | None = None
-    settled: dict[str, Decision | str] = field(default_factory=dict[str, Decision | str])
+    settled: dict[str, Decision | str] = {}
 
     def apply(self, event: AgentEvent) -> None:
         """Take one event; others than those of this are ignored."""
@@ -61,8 +61,7 @@ class FarRecord:
                 pass
 
 
-@dataclass(frozen=True, slots=True)
-class FarStart:
+class FarStart(msgspec.Struct, frozen=True):
     """What an agent elsewhere begins with: a copy of `folder` as it is now, and no words yet.
 
     With `followed` it goes on with what it began before the app ended.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
+
+import msgspec
 
 from desktop_agent.core.agents import AgentSpec, Budget
 from desktop_agent.core.approvals import Rule
@@ -57,8 +58,7 @@ class ModelHost(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRecord:
+class AgentRecord(msgspec.Struct, frozen=True):
     """What the store knows of one agent: enough to go on with it.
 
     `inbox` are the notes that were queued and neither taken nor returned. `unconfirmed` are
@@ -79,7 +79,7 @@ class AgentRecord:
     unconfirmed: tuple[Note, ...] = ()
     spec: AgentSpec | None = None
     end: AgentEnded | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = msgspec.field(default_factory=Usage)
     tools_run: int = 0
     budget: Budget | None = None
     seconds: float = 0.0
@@ -88,7 +88,7 @@ class AgentRecord:
     left_out: tuple[Message, ...] = ()
     before_compaction: tuple[CompactionId, tuple[Message, ...]] | None = None
     is_elsewhere: bool = False
-    far: FarRecord = field(default_factory=FarRecord)
+    far: FarRecord = msgspec.field(default_factory=FarRecord)
 
     @property
     def is_far_at_work(self) -> bool:

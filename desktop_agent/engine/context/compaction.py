@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.ids import QuestionId
 from desktop_agent.core.messages import (
@@ -99,8 +100,7 @@ class Draft:
         self.tokens = sum(map(self.estimate.of_message, self.history))
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(msgspec.Struct, frozen=True):
     """`dropped` become a summary; `kept` stay, in order, the summary where the first gap is."""
 
     dropped: tuple[Message, ...]

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import msgspec
@@ -63,8 +62,7 @@ Reason = Literal["limit", "refused", "asked"]
 Before = tuple[CompactionId, tuple[Message, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class ContextServices:
+class ContextServices(msgspec.Struct, frozen=True):
     """What all agents share for it. `is_open` tells whether a question still waits for its answer,
     `forget` drops what the host keeps of a side call.
     """

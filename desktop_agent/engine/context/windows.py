@@ -7,9 +7,10 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
+
+import msgspec
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
@@ -49,8 +50,7 @@ DescribeModel = Callable[[str], Awaitable[ModelInfo | None]]
 AskServer = Callable[[str, str], Awaitable[int | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """How many tokens a request to a model may take, and where that is known from."""
 
     tokens: int
@@ -71,8 +71,7 @@ class Sources(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Served:
+class _Served(msgspec.Struct):
     """What a server said; it is asked again from `until` on."""
 
     tokens: int | None = None

@@ -6,10 +6,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.mcp import (
     MOST_LOG_LINES,

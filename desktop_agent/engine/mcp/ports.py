@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from desktop_agent.core.mcp import McpAnswer, McpGrant, McpLine, McpOffer, McpServer
 from desktop_agent.core.parts.forms import FormAnswer, ServerForm
@@ -14,8 +15,7 @@ from desktop_agent.core.sandbox import Boundary, Enclosure
 AskForm = Callable[[ServerForm], Awaitable[FormAnswer]]
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """A server with all variables resolved, and where its command starts, in what.
 
     `boundary` is what the enclosure keeps it within. `grant` is what an earlier sign-in gave;
@@ -30,8 +30,7 @@ class Launch:
     signs_in: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(msgspec.Struct, frozen=True):
     """Hears of one connection: `listed` what the server offers, `ended` once why.
 
     The second of `ended` tells that the user has to sign in. `asked` is the address where that is

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,7 @@ _FOLDER_UNCONTAINED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What servers live in. `folder_config` returns a folder's `.mcp.json` and if it is trusted.
 
     `rules` are those of no session; `spare` is where servers start that belong to no folder.
@@ -63,8 +61,7 @@ class Surroundings:
     emit: Callable[[Event], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(msgspec.Struct, frozen=True):
     """A server that wants to reach a host: where it runs, and the newest of those who call it."""
 
     root: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
@@ -29,8 +28,7 @@ _TEXT = {"type": "string"}
 _CHANGED = "The server describes this tool otherwise than when you last allowed it."
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
+class Offered(msgspec.Struct, frozen=True):
     """A server's tool under the name that models use; `where` is the folder that brings it.
 
     `is_local` tells that its server is a command, which may change files of the folder.

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import msgspec
 
@@ -17,8 +16,7 @@ from desktop_agent.engine.base.ports import Store, StoreError
 from desktop_agent.engine.base.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
+class _Open(msgspec.Struct, frozen=True):
     """A request that waits; `decide_by_rules` returns what the rules now decide of it."""
 
     request: ApprovalRequest

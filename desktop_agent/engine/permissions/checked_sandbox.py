@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
@@ -123,8 +124,7 @@ class CheckedSandbox:
         self._changed(state)
 
 
-@dataclass(frozen=True, slots=True)
-class Confinement:
+class Confinement(msgspec.Struct, frozen=True):
     """What keeps commands: a sandbox, or, as the person says, the machine (`is_machine`).
 
     `own` are the app's own files, which no tool touches unasked. `registries` finds the hosts
@@ -133,5 +133,5 @@ class Confinement:
 
     sandbox: CheckedSandbox | None = None
     is_machine: bool = False
-    own: OwnPlaces = OwnPlaces()  # noqa: RUF009 - frozen
+    own: OwnPlaces = OwnPlaces()
     registries: FindPlaces | None = None

@@ -7,7 +7,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Protocol
 from weakref import WeakValueDictionary
 
@@ -71,8 +70,7 @@ class CommandOwner(Protocol):
         ...
 
 
-@dataclass(eq=False, slots=True)
-class _Command:
+class _Command(msgspec.Struct, eq=False):
     """A command that runs; `ended` is resolved at its end.
 
     `waits` counts its open requests, `since` is when the first of them began, `waited` the
@@ -101,8 +99,7 @@ class _Command:
                 self.waited += clock() - self.since
 
 
-@dataclass(frozen=True, slots=True)
-class _Asker:
+class _Asker(msgspec.Struct, frozen=True):
     """On whose behalf the user is asked; `command` is None for one left in the background.
 
     `is_named` tells that the connection said whose it is; else it may be any of those that run.

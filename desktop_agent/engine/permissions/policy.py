@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
@@ -22,15 +23,13 @@ SANDBOX_RULES = "shell_sandboxed"
 _SHELL = "shell"
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(msgspec.Struct, frozen=True):
     """Run it; `rules` are those that together allowed it, if any did."""
 
     rules: tuple[Rule, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """Don't run it; `reason` goes to the model. `rules` are those that refuse it, if any do."""
 
     reason: str
@@ -38,8 +37,7 @@ class Refused:
     rules: tuple[Rule, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """The user decides; `reason` stands on the card."""
 
     reason: str
@@ -48,8 +46,7 @@ class Asked:
 Verdict = Allowed | Refused | Asked
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(msgspec.Struct, frozen=True):
     """What a verdict depends on besides the call: the mode, the rules, the folder, repetition.
 
     `is_machine_sandbox` tells that the person has set this machine apart for the agent,

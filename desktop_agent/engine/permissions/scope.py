@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -24,8 +23,7 @@ DELEGATION = frozenset(
 _RANK: dict[Mode, int] = {"look": 0, "ask": 1, "free": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """Model, mode, folders and tools of one agent; `tools` None is all of them.
 
     `is_machine_sandbox` tells that the person has set this machine apart for the session.

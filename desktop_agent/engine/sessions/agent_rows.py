@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import AgentsChanged
@@ -27,11 +28,10 @@ _WAITS = frozenset({"waiting_approval", "waiting_answer"})
 _ACTS = frozenset({"running", "waiting_children", "stopping", "queued"})
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(msgspec.Struct):
     """The agents of a session whose changes wait, until when, and what tells them then."""
 
-    agents: dict[AgentId, Agent] = field(default_factory=dict[AgentId, Agent])
+    agents: dict[AgentId, Agent] = {}
     until: float = 0.0
     timer: asyncio.TimerHandle | None = None
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import Deny

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.messages import Message, TextPart, ToolResult
 from desktop_agent.core.notes import Note

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -63,8 +62,7 @@ class SkillMemory(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """Where skills and roles are looked for besides the folder itself."""
 
     mine: Path | None = None
@@ -73,8 +71,7 @@ class Places:
     roles: Sequence[Path] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True):
     """What lies on disk, not yet evaluated; the winner of a name comes first."""
 
     root: str = ""
@@ -99,17 +96,16 @@ class Findings:
         return Path(os.path.relpath(path, self.root)).as_posix()
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+class Catalog(msgspec.Struct, frozen=True):
     """What holds in a folder now. `section` is the prompt's list of skills, empty without any.
 
     `mcp_config` is the text of its `.mcp.json`, trusted or not.
     """
 
     skills: tuple[Skill, ...] = ()
-    trust: FolderTrust = field(default_factory=lambda: FolderTrust(""))
+    trust: FolderTrust = msgspec.field(default_factory=lambda: FolderTrust(""))
     instructions: tuple[Instructions, ...] = ()
-    roles: dict[str, Role] = field(default_factory=dict[str, Role])
+    roles: dict[str, Role] = {}
     section: str = ""
     directories: tuple[str, ...] = ()
     mcp_config: str = ""

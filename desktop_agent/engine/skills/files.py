@@ -8,9 +8,10 @@ import logging
 import os
 import stat
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
@@ -42,8 +43,7 @@ _READ = os.O_RDONLY | sum(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A file below a folder. `mark` changes when the file does; a link is never followed.
 
     `end` is where a link ends, as seen from the folder; empty for anything else.
@@ -142,8 +142,7 @@ def _end_of(folder: str, path: str) -> str:
         return end
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(msgspec.Struct, frozen=True):
     """A folder that is held open: what is read is below it, whatever is renamed meanwhile.
 
     Where folders can't be held (Windows), each file is looked up on its own.

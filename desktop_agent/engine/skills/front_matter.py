@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import cast
+
+import msgspec
 
 # More is not the head of a text.
 LONGEST = 64_000
@@ -18,15 +19,14 @@ _NESTED = re.compile(rf"[ ]{{2}}({_KEY}):[ ]+([^ ].*)")
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
+class FrontMatter(msgspec.Struct, frozen=True):
     """What stands in the head. Values are text, lists or maps of text, never numbers or dates.
 
     `warnings` tell what was odd, `problem` why nothing could be read. `has_mark` tells of a
     byte order mark before it.
     """
 
-    fields: dict[str, object] = field(default_factory=dict[str, object])
+    fields: dict[str, object] = {}
     body: str = ""
     warnings: tuple[str, ...] = ()
     problem: str = ""

@@ -11,8 +11,9 @@ import posixpath
 import re
 from collections import deque
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.base.digests import sha256
@@ -46,8 +47,7 @@ _POINTER = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(msgspec.Struct, frozen=True):
     """The text of one file: `path` as seen from the folder, `digest` of all of it.
 
     They hold below `folder`, a path from there; empty for all of it.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Workspace
@@ -16,8 +17,7 @@ from desktop_agent.engine.workspace.safe_open import digest, open_read, write_at
 LONGEST_LINE = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(msgspec.Struct, frozen=True):
     """Where a line was added, and digests of the texts before (empty: no file) and after."""
 
     path: str

@@ -14,8 +14,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import PurePath
+
+import msgspec
 
 from desktop_agent.core.skills import Skill
 from desktop_agent.engine.workspace.programs import find_program
@@ -37,8 +38,7 @@ _TIME_S = 20
 _MOST = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(msgspec.Struct, frozen=True):
     """What one skill needs: packages with the module by which each is known, and programs."""
 
     packages: tuple[tuple[str, str], ...] = ()
@@ -58,15 +58,14 @@ def needs_of(skill: Skill) -> Needs:
     return Needs(tuple(packages), tuple(commands))
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(msgspec.Struct, frozen=True):
     """How skills stand on this computer, by their directories.
 
     `missing` are sentences for what is lacking. The scripts of those in `own_python` are to be
     run with the app's own Python: the computer has none, or one without their packages.
     """
 
-    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    missing: Mapping[str, tuple[str, ...]] = {}
     own_python: frozenset[str] = frozenset()
 
 

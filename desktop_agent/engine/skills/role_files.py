@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
+
+import msgspec
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.base.digests import sha256
@@ -33,8 +34,7 @@ _OTHER_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RoleFile:
+class RoleFile(msgspec.Struct, frozen=True):
     """A role as a file gives it; `digest` is there for what needs trust."""
 
     role: Role
@@ -42,13 +42,10 @@ class RoleFile:
     digest: str
 
 
-@dataclass(slots=True)
-class RoleReader:
+class RoleReader(msgspec.Struct):
     """Reads roles, and remembers what it read until the files change."""
 
-    _kept: dict[str, tuple[os.stat_result, RoleFile | None]] = field(
-        default_factory=dict[str, tuple[os.stat_result, RoleFile | None]]
-    )
+    _kept: dict[str, tuple[os.stat_result, RoleFile | None]] = {}
 
     def find(self, folder: Path, bounds: Path | None = None) -> list[RoleFile]:
         """Return the roles of a folder's `.md` files, by file name; a bad file is logged."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.tool import Access, Tool, ToolError
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(msgspec.Struct, frozen=True):
     """`access` limits the tools by what they do; instructions follow the system prompt.
 
     `tool_names`, if given, are the only tools; names of none are left out. An empty `model` is

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from desktop_agent.engine.skills.front_matter import FrontMatter, as_text
 
@@ -33,8 +34,7 @@ _UNSEEN = re.compile(
 _UNSEEN_ASCII = bytes(code for code in range(128) if _UNSEEN.match(chr(code)))
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(msgspec.Struct, frozen=True):
     """What a SKILL.md says of its skill, and how that stands to the standard."""
 
     name: str

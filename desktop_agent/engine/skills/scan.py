@@ -6,8 +6,9 @@ import os
 import re
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.core.skills import Skill, SkillOrigin
 from desktop_agent.core.tool import ToolError
@@ -45,8 +46,7 @@ _LANGUAGES = {
 _NUMBERED = re.compile(r"(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A folder that may hold skills. With `bounds`, links in it may not lead out of those."""
 
     path: Path
@@ -58,21 +58,17 @@ class Place:
         return self.bounds is None or is_within(real, str(self.bounds))
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """A skill as it lies on disk. `digest` is there for what needs trust."""
 
     skill: Skill
     digest: str = ""
 
 
-@dataclass(slots=True)
-class Scanner:
+class Scanner(msgspec.Struct):
     """Reads skills, and remembers what it read until the files change."""
 
-    _kept: dict[str, tuple[tuple[Entry, ...], Found]] = field(
-        default_factory=dict[str, tuple[tuple[Entry, ...], Found]]
-    )
+    _kept: dict[str, tuple[tuple[Entry, ...], Found]] = {}
 
     def scan(self, place: Place) -> list[Found]:
         """Return the skills of a place, by folder; what can't be read is among them, in words."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.engine.base.digests import sha256
@@ -12,22 +13,20 @@ from desktop_agent.engine.skills.rules import visible
 _MOST_NAMED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class TrustRecord:
+class TrustRecord(msgspec.Struct, frozen=True):
     """What the user said of a folder: the digests that were trusted, by path below it."""
 
-    digests: Mapping[str, str] = field(default_factory=dict[str, str])
+    digests: Mapping[str, str] = {}
     is_ignored: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ProvidedContent:
+class ProvidedContent(msgspec.Struct, frozen=True):
     """All that a folder brings, by kind: paths below it with their digests."""
 
-    skills: Mapping[str, str] = field(default_factory=dict[str, str])
-    instructions: Mapping[str, str] = field(default_factory=dict[str, str])
-    roles: Mapping[str, str] = field(default_factory=dict[str, str])
-    servers: Mapping[str, str] = field(default_factory=dict[str, str])
+    skills: Mapping[str, str] = {}
+    instructions: Mapping[str, str] = {}
+    roles: Mapping[str, str] = {}
+    servers: Mapping[str, str] = {}
 
     @property
     def digests(self) -> dict[str, str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, cast
 
+import msgspec
 import yaml
 
 _DEEPEST = 20
@@ -20,11 +20,10 @@ _parse: Any = getattr(yaml, "parse")  # noqa: B009 - it has no types
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(frozen=True, slots=True)
-class YamlFields:
+class YamlFields(msgspec.Struct, frozen=True):
     """What was read; `problem` tells why nothing was."""
 
-    fields: dict[str, object] = field(default_factory=dict[str, object])
+    fields: dict[str, object] = {}
     warnings: tuple[str, ...] = ()
     problem: str = ""
 
@@ -59,13 +58,12 @@ _REPAIRED = "Its front matter is not quite YAML and was repaired: {}"
 _BY_LINE = "Its front matter is not YAML and was read line by line: {}"
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(msgspec.Struct):
     """One pass over a head's events. All values stay text."""
 
     head: str
-    _anchors: dict[str, tuple[object, int]] = field(default_factory=dict[str, tuple[object, int]])
-    _odd: dict[str, None] = field(default_factory=dict[str, None])
+    _anchors: dict[str, tuple[object, int]] = {}
+    _odd: dict[str, None] = {}
     _aliases: int = 0
     _depth: int = 0
     _values: int = 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.agents import AgentInfo, AgentSpec, AgentStatus, EndStatus, StopReason
 from desktop_agent.core.events import AgentEnded, AgentSpawned, NoteQueued
@@ -37,8 +38,7 @@ _LENT_OUT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SpawnRequest:
+class SpawnRequest(msgspec.Struct, frozen=True):
     """What a parent asks for; `read` and `write` are folders, empty for the parent's own."""
 
     description: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+import msgspec
 
 from desktop_agent.core.agents import AgentSpec
 from desktop_agent.core.models import DEMO_MODEL, ModelInfo
@@ -23,8 +24,7 @@ _LONGEST = 200
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://\S*")
 
 
-@dataclass(frozen=True, slots=True)
-class ChildModel:
+class ChildModel(msgspec.Struct, frozen=True):
     """`name` is empty for the session's model, whichever that is. `is_agreed`: run it unasked."""
 
     name: str = ""

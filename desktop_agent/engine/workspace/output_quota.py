@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 _MB = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The most bytes of one file, of a session's files and of all files."""
 
     file: int = 100 * _MB
@@ -19,8 +19,7 @@ class Limits:
     total: int = 1_000 * _MB
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(msgspec.Struct):
     folder: str
     size: int
     is_open: bool

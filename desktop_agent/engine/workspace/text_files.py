@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.tool import ToolError
 
@@ -17,8 +18,7 @@ _MARKS = (
 _LOOKED_AT = 8192
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """The text of a file, and what is needed to write it back as it was."""
 
     text: str

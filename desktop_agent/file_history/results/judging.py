@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.changes import (
     ChangeSet,
@@ -21,8 +23,7 @@ from desktop_agent.file_history.plan import Item, Planner, outlined
 _BY_RESULT = "Another result, which came before, changes it too."
 
 
-@dataclass(frozen=True, slots=True)
-class _Ahead:
+class _Ahead(msgspec.Struct, frozen=True):
     """What a path would hold when the results before were applied."""
 
     state: FileState

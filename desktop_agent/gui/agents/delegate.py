@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap, QRegion
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
@@ -52,8 +52,7 @@ _LEADING = (
 )
 
 
-@dataclass(slots=True)
-class RowLook:
+class RowLook(msgspec.Struct):
     """A row as it is to be drawn: where, and what the mouse and the keys are at."""
 
     row: AgentRow

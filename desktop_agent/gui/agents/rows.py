@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal
 
+import msgspec
 from PySide6.QtCore import QCoreApplication, QDateTime
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus, Budget
@@ -44,8 +44,7 @@ _STATES: dict[AgentStatus, RowState] = {
 }
 
 
-@dataclass(frozen=True)
-class AgentRow:
+class AgentRow(msgspec.Struct, frozen=True, dict=True):
     """One line of the tree. `children` counts the live ones directly below; `stopper` is the name
     of the agent that stopped it.
 
@@ -246,8 +245,7 @@ def matching(rows: Sequence[AgentRow], text: str) -> tuple[AgentRow, ...]:
 _NO_LIMIT = Budget()
 
 
-@dataclass(slots=True)
-class _Made:
+class _Made(msgspec.Struct):
     row: AgentRow
     # When it would read otherwise by itself; ended rows never do.
     stale_at: float

@@ -7,8 +7,9 @@ import logging
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from desktop_agent.core.events import (
     AgentsChanged,
@@ -28,8 +29,7 @@ _SWITCH_S = 0.0005
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
+class _Command(msgspec.Struct, frozen=True):
     """A command or, with a number, a question that is waited for."""
 
     run: Callable[[Backend], None]

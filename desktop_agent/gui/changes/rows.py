@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
 
+import msgspec
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 from PySide6.QtCore import QCoreApplication
 
@@ -37,8 +38,7 @@ _ICONS: dict[ChangeKind, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
+class ChangeRow(msgspec.Struct, frozen=True):
     """One file, or one message or agent with its files below.
 
     `path` is as the engine names it, empty for a group; `title` shows it with every hidden
@@ -79,8 +79,7 @@ class ChangeRow:
         return ", ".join(part for part in (*said, self.mark) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(msgspec.Struct, frozen=True):
     """What the window calls agents, and the words of the user's messages, as far as loaded."""
 
     agents: Mapping[AgentId, str]

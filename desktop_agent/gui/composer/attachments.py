@@ -7,9 +7,10 @@ import re
 import stat
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import (
     QBuffer,
     QByteArray,
@@ -49,8 +50,7 @@ _CONVERTED = (b"BM", b"II*\x00", b"MM\x00*")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True):
     """One chip. Without a part it is being read, or was refused for `reason`.
 
     A `source` is read when the message is sent: it `is_awaited` from then on.

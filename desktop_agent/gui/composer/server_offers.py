@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.mcp import McpPrompt, McpResource, McpState
 from desktop_agent.gui.kit.safe_text import path_text
 
 
-@dataclass(frozen=True, slots=True)
-class ServerPrompt:
+class ServerPrompt(msgspec.Struct, frozen=True):
     """A prompt, and the server in the `root` folder that has it."""
 
     root: str
@@ -23,8 +23,7 @@ class ServerPrompt:
         return f"{self.server}:{path_text(self.prompt.name)}"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSource:
+class ServerSource(msgspec.Struct, frozen=True):
     """A resource, and the server in the `root` folder that lets it be read."""
 
     root: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from PySide6.QtCore import QEvent, QLocale, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
@@ -36,8 +35,7 @@ _MODEL_WIDTHS = (220, 220, 130, 130, 90, 90, 60)
 _RING = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SendState:
+class SendState(msgspec.Struct, frozen=True):
     """What the send slot depends on. `cuts` names what a stop would cut.
 
     `scope` names who would be stopped, and `others` counts the live ones below; it is empty

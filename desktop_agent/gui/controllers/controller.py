@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from PySide6.QtCore import QObject
 
 from desktop_agent.gui.bridge.bridge import Queries
@@ -14,8 +13,7 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.state.session_state import SessionState
 
 
-@dataclass(frozen=True, slots=True)
-class WindowParts:
+class WindowParts(msgspec.Struct, frozen=True):
     """The parts of one window. `known` is what it knows of sessions, `session` gives commands."""
 
     theme: Theme

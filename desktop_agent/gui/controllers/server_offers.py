@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from desktop_agent.core.events import Event, McpChanged
 from desktop_agent.core.mcp import McpError

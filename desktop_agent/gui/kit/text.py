@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QCoreApplication
 
 # Code in its backticks, where stars are just stars; or else bold text.
@@ -70,8 +70,7 @@ def with_plural(shown: str, number: int) -> str:
     return shown.replace("(s)", "" if number == 1 else "s")
 
 
-@dataclass(frozen=True, slots=True)
-class StopWords:
+class StopWords(msgspec.Struct, frozen=True):
     """Who stopped an agent, in words that also stand within a sentence."""
 
     nobody: str = "stopped"

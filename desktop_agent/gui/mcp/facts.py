@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
@@ -16,8 +16,7 @@ from desktop_agent.gui.kit.widgets import GhostButton, TextLabel
 _HIDDEN = "••••••••••••"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """A name with its value; `is_code`: as it is typed. `kept` says where a hidden value is."""
 
     name: str

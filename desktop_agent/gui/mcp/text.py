@@ -6,8 +6,8 @@ import re
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.mcp import McpLine, McpServer, McpState, McpTool, clean_name
@@ -19,8 +19,7 @@ _MOST_NAMES, _LONGEST_NAME = 6, 60
 _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchRow:
+class SwitchRow(msgspec.Struct, frozen=True):
     """A row of two lines with a switch (None: it has none), a word at the end and its tone.
 
     With an `action`, a button with these words stands in place of the word at the end.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
+import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.ids import SessionId
@@ -21,8 +22,7 @@ Fold = Literal["archived", "deleted"]
 _DAY_S = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(msgspec.Struct, frozen=True):
     """One row. A heading has no `session_id`; `age` is short, `spoken_age` is for the ear.
 
     `place` tells headings of one title apart. `fold` is set for a heading that opens and closes

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from PySide6.QtCore import QCoreApplication
 
 PageName = Literal["appearance", "models", "behaviour", "rules", "sandbox", "places", "about"]
 
 
-@dataclass(frozen=True, slots=True)
-class SettingEntry:
+class SettingEntry(msgspec.Struct, frozen=True):
     """One setting: the page it is on, its control's object name, and what it is called."""
 
     page: PageName

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from PySide6.QtCore import QObject, Qt, Signal
 
 from desktop_agent.core.skills import Skill, SkillOrigin
@@ -17,8 +17,7 @@ Tab = Literal["all", "folder", "mine", "bundled", "other_app"]
 TABS: tuple[Tab, ...] = ("all", *ORIGINS)
 
 
-@dataclass(frozen=True, slots=True)
-class SkillRow:
+class SkillRow(msgspec.Struct, frozen=True):
     """A skill, or the heading of a group. `searched` is what a search looks at."""
 
     key: str

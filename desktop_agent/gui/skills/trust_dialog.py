@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -29,8 +29,7 @@ from desktop_agent.gui.skills.text import banner_text, content_text, folder_name
 _WIDE, _HIGH = 70, 46  # in widths of the text size
 
 
-@dataclass(frozen=True, slots=True)
-class ProvidedItem:
+class ProvidedItem(msgspec.Struct, frozen=True):
     """One thing a folder provides: a skill, or a file by its path below the folder."""
 
     key: str

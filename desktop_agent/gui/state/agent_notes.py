@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.events import (
@@ -33,8 +35,7 @@ DONE_KEPT = 3
 _WAITING = ("queued", "taken")
 
 
-@dataclass(frozen=True, slots=True)
-class NoteRow:
+class NoteRow(msgspec.Struct, frozen=True):
     """One note. `is_quiet`: it woke an idle agent, so it needs no row unless it comes back.
     `by` and `stopper`: who stopped the agent that has not read it, and that one's name.
 
@@ -67,8 +68,7 @@ class NoteRow:
         return self.note.kind in ("message", "steer")
 
 
-@dataclass(frozen=True, slots=True)
-class RunningTool:
+class RunningTool(msgspec.Struct, frozen=True):
     """A tool call that is running, as the user knows it."""
 
     doing: str

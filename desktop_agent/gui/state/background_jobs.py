@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.commands import JobOutput
 from desktop_agent.core.events import Event, ToolEnded
@@ -10,8 +11,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.parts.facts import InBackground
 
 
-@dataclass(frozen=True, slots=True)
-class BackgroundJob:
+class BackgroundJob(msgspec.Struct, frozen=True):
     """One command; its words are empty until the engine was asked."""
 
     agent_id: AgentId

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from desktop_agent.core.ids import MessageId
 
 
-@dataclass(frozen=True, slots=True)
-class BranchDraft:
+class BranchDraft(msgspec.Struct, frozen=True):
     """What the next message stands in place of: the message `before`, whose words are `said`.
 
     With `is_edit` it is that message, edited: `skills` and the files named go with it.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.changes import ChangeSet, ChangeTotal, SessionChanges
 from desktop_agent.core.ids import AgentId, MessageId
@@ -16,8 +18,7 @@ _MOST_PICTURES, _MOST_TABLES = 24, 2
 MOST_UNHELD = 8
 
 
-@dataclass(frozen=True, slots=True)
-class FileCounts:
+class FileCounts(msgspec.Struct, frozen=True):
     """What some change sets did: `files` are how many, `added` and `removed` count lines.
 
     `is_undone` tells that all of them are taken back, last by the undo `undone_by`, which is

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.questions import Question
 
 
-@dataclass(frozen=True, slots=True)
-class PendingRequest:
+class PendingRequest(msgspec.Struct, frozen=True):
     """A request or a question that waits for the user; `asked` is the thing itself."""
 
     agent_id: AgentId

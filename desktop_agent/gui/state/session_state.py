@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
 from enum import Flag, auto
 from typing import Any, get_args
+
+import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.changes import SessionChanges
@@ -71,8 +73,7 @@ _NO_CHANGES = SessionChanges()
 _OF_SESSION = EVERYTHING & ~(Facet.SESSION | Facet.SHOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class AgentPage:
+class AgentPage(msgspec.Struct, frozen=True):
     """What it takes to show one agent's transcript: a session's main agent, or a subagent.
 
     `info` is the session's, `model` the agent's. The rest is as in SessionOpened.

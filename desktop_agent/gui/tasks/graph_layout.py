@@ -8,7 +8,8 @@ each layer by the mean place of its neighbours; then places as close to those as
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.tasks import Task
 
@@ -24,8 +25,7 @@ _MANY = 400
 LANE = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """`places` are (layer, place across) by task id, in units of a task with its gap.
 
     `lanes` are the places across that an arrow goes through, from layer to layer.

@@ -12,10 +12,10 @@ import queue
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 
@@ -31,8 +31,7 @@ _ALLOW, _OPEN = "allow", "default"
 _PLATFORMS = frozenset({"xcb", "wayland"})
 
 
-@dataclass(frozen=True, slots=True)
-class DesktopNotice:
+class DesktopNotice(msgspec.Struct, frozen=True):
     """What is said of a request for approval.
 
     `short` says it where there are no buttons. `text` shows all of what would be allowed, else

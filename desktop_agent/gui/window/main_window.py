@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 from PySide6.QtCore import QEvent, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
@@ -66,8 +66,7 @@ from desktop_agent.gui.window.actions import WindowActions
 from desktop_agent.gui.window.host import WindowHost
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """How a window begins: in this folder, under a number, as a new one beside another."""
 
     folder: str | None = None

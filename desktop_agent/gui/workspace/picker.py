@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
+import msgspec
 from PySide6.QtCore import QModelIndex, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QFrame, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QWidget
@@ -38,8 +38,7 @@ _WIDTH = 25  # in widths of the text size
 _ICON_PX = 16
 
 
-@dataclass(frozen=True, slots=True)
-class FolderRow:
+class FolderRow(msgspec.Struct, frozen=True):
     """One recent folder. `tag` is a word at the trailing end, such as `missing`."""
 
     path: str

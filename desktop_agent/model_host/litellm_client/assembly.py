@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from desktop_agent.core.ids import new_call_id
 from desktop_agent.core.messages import TextPart, ThinkingPart, ToolCall
@@ -63,19 +64,17 @@ _SERVER_TOOLS = (
 )
 
 
-@dataclass
-class _Call:
+class _Call(msgspec.Struct):
     id: str
     name: str
     index: int
-    arguments: list[str] = field(default_factory=list[str])
+    arguments: list[str] = []
     signature: str = ""
 
 
-@dataclass
-class _Text:
+class _Text(msgspec.Struct):
     kind: str  # text, thinking or redacted
-    pieces: list[str] = field(default_factory=list[str])
+    pieces: list[str] = []
     signature: str = ""
     half: str = ""  # of a character
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from desktop_agent.core.requests import Limits
 
@@ -17,8 +18,7 @@ _PATIENCE = 5
 SIGNATURE_IN_ID = "__thought__"
 
 
-@dataclass
-class Exchange:
+class Exchange(msgspec.Struct):
     """The true status, headers, error body and end of an answer; the transport fills it in.
 
     litellm swaps statuses, wraps errors in other errors and takes a stream that broke off
@@ -28,7 +28,7 @@ class Exchange:
     limits: Limits
     clock: asyncio.Timeout
     status: int | None = None
-    headers: dict[str, str] = field(default_factory=dict[str, str])
+    headers: dict[str, str] = {}
     error_body: bytes = b""
     stream_error: dict[str, Any] | None = None
     broken: Exception | None = None
@@ -48,10 +48,12 @@ class Exchange:
     # The same request, if it was sent before litellm was there.
     early: EarlyRequest | None = None
     # Nothing more will be read: the last event, or the last byte, is there.
-    over: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     close: Callable[[], Awaitable[None]] | None = None
     content_at: float = 0.0
-    clock_started_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    clock_started_at: float = msgspec.field(
+        default_factory=lambda: asyncio.get_running_loop().time()
+    )
 
     def note_accepted(self) -> None:
         """The provider took the request: its first byte says 2xx."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from desktop_agent.core.messages import (
     ImagePart,
@@ -46,19 +47,17 @@ def unseal(family: Family, sealed: str) -> str:
     return signature if owner == family else ""
 
 
-@dataclass
-class _Entry:
+class _Entry(msgspec.Struct):
     message: Message
     converted: list[dict[str, Any]]
     call_ids: tuple[str, ...]
 
 
-@dataclass
-class Conversation:
+class Conversation(msgspec.Struct):
     """What the host keeps of one agent between requests."""
 
     model: str
-    entries: list[_Entry] = field(default_factory=list[_Entry])
+    entries: list[_Entry] = []
 
     def has(self, model: str, kept: int) -> bool:
         """Whether the first `kept` messages are here, converted for this model."""

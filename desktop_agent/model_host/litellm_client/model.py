@@ -7,10 +7,10 @@ import contextlib
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.providers import find_provider
@@ -54,8 +54,7 @@ _NEEDS_KEY = (
 )
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A request with what the host keeps for it; `begun` is the same one, sent before."""
 
     request: ModelRequest

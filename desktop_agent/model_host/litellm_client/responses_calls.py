@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 Event = dict[str, Any]
 
@@ -21,12 +22,11 @@ _ENDS = frozenset({"response.function_call_arguments.done", "response.custom_too
 _OVER = frozenset({"response.completed", "response.incomplete"})
 
 
-@dataclass
-class _Call:
+class _Call(msgspec.Struct):
     index: Any
     item_id: Any
     early: str = ""
-    pieces: list[str] = field(default_factory=list[str])
+    pieces: list[str] = []
     size: int = 0
     has_end: bool = False
     passed: str = ""

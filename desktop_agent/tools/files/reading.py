@@ -6,10 +6,10 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
+import msgspec
 from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay, ImagePart
@@ -50,8 +50,7 @@ class ReadArguments(Arguments, frozen=True):
         return min(self.limit, _LINES)
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
+class _Window(msgspec.Struct, frozen=True):
     """The lines asked for, and how many lines there are."""
 
     lines: list[str]

@@ -7,9 +7,10 @@ import contextlib
 import re
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.core.tool import ToolContext, ToolError
 from desktop_agent.engine.permissions.protected_files import private_below, search_exclusions
@@ -28,8 +29,7 @@ _FIXED = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(msgspec.Struct, frozen=True):
     """What to search for, and which of the results to return."""
 
     pattern: str

@@ -7,8 +7,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Folders
@@ -21,8 +22,7 @@ _LONGEST_GLOB = 200
 _ALWAYS_LEFT_OUT = {".git"}
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(msgspec.Struct):
     """The files below a folder; `was_cut` tells that there was more than could be looked at.
 
     `seconds` bounds the walk, with what is done to each file in between.
@@ -32,7 +32,7 @@ class Walk:
     folder: Path
     seconds: float = 20.0
     was_cut: bool = False
-    _rules: IgnoreRules = field(default_factory=IgnoreRules)
+    _rules: IgnoreRules = msgspec.field(default_factory=IgnoreRules)
 
     def files(self) -> Iterator[str]:
         """Yield paths relative to the folder, sorted within each folder."""

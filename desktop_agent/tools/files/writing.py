@@ -6,10 +6,10 @@ import asyncio
 import glob
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
@@ -53,8 +53,7 @@ class EditArguments(Arguments, frozen=True):
     ] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(msgspec.Struct, frozen=True):
     """A change of one file, complete: nothing about it is decided later."""
 
     path: Path

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
+
+import msgspec
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import OwnPlaces, Workspace
@@ -27,8 +28,7 @@ _NOWHERE = OwnPlaces()
 _Judge = Callable[[str, OwnPlaces], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(msgspec.Struct, frozen=True):
     """What stands in a command: what it removes, and which named paths need a question."""
 
     deletes: tuple[str, ...]

@@ -6,7 +6,8 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from desktop_agent.core.commands import JobOutput
 from desktop_agent.core.parts.containment import Containment
@@ -18,8 +19,7 @@ _MOST_RUNNING = 8
 _MOST_REMEMBERED = 20
 
 
-@dataclass(slots=True)
-class Job:
+class Job(msgspec.Struct):
     """A command in the background. `reported` counts the bytes the agent has been given.
 
     `is_end_told` says that it knows how the command ended.
@@ -28,7 +28,7 @@ class Job:
     id: str
     command: str
     running: RunningCommand
-    began: float = field(default_factory=time.monotonic)
+    began: float = msgspec.field(default_factory=time.monotonic)
     reported: int = 0
     containment: Containment | None = None
     is_end_told: bool = False

@@ -6,15 +6,15 @@ Ids are given out in order and begin again at the limit, threads' included; see 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 # Low ids are not given out again after the first round.
 _LOWEST = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """How far the ids had come."""
 
     last_id: int

@@ -15,8 +15,9 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from desktop_agent.tools.shell.new_processes import Moment, may_be_newer, moment
 
@@ -36,8 +37,7 @@ _MARKED = f"\0{MARK}=".encode()
 _Alive = Callable[[], Awaitable[tuple[int, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     pid: int
     parent: int
     group: int

@@ -9,9 +9,10 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path, PurePath
+
+import msgspec
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import OwnPlaces, Workspace
@@ -36,8 +37,7 @@ _MEDDLING = re.compile(
 _SECRET = re.compile("|".join(translate(name) for name in search_exclusions() if name != ".git"))
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True):
     """Which parts of a command, by their number, are proven to only look."""
 
     parts: tuple[int, ...] = ()

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import IO
+
+import msgspec
 
 from desktop_agent.core.sandbox import Enclosure
 from desktop_agent.core.tool import ToolError
@@ -29,8 +30,7 @@ _bash_found: dict[str, str] = {}
 NOT_STARTED = "[The sandbox could not start the command; what was printed says why.]"
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """What to start: the text for the shell, where, with what; in an `enclosure` if it has one."""
 
     command: str

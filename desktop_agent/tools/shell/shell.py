@@ -7,12 +7,12 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import CommandDisplay, OutputDisplay
@@ -98,8 +98,7 @@ async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(msgspec.Struct, frozen=True):
     """One call, with where its command runs, how it is contained, and what it may reach then."""
 
     args: ShellArguments

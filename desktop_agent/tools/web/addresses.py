@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from desktop_agent.core.network.addresses import is_public
 from desktop_agent.core.tool import ToolError
@@ -24,8 +25,7 @@ async def look_up(host: str, port: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(msgspec.Struct, frozen=True):
     """How names are looked up, and which addresses may be reached."""
 
     resolve: Resolve = look_up

@@ -9,9 +9,9 @@ import re
 import ssl
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import httpx
+import msgspec
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.web.addresses import Network
@@ -30,8 +30,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """What a server gave for an address, unpacked and bounded."""
 
     url: str

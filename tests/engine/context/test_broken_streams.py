@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from types import SimpleNamespace
@@ -73,7 +72,7 @@ async def test_what_seems_to_be_filled_by_the_tools_alone_is_made_shorter_all_th
     """The real server of a small model: of what it was told, half fitted."""
     model = PlainModel(1_500, *(says(f"word {n}") for n in range(1, 9)))
     words = "It does this and that. " * 100
-    many = [dataclasses.replace(tool(f"t{n}", dump), description=words) for n in range(10)]
+    many = [msgspec.structs.replace(tool(f"t{n}", dump), description=words) for n in range(10)]
     rig = LongRig(tmp_path, model, tools=many)
     rig.engine.set_model(rig.session_id, "m", OWN)
     for turn in range(1, 9):

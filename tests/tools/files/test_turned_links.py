@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.tool import Tool, ToolError
 from desktop_agent.tools.files.reading import read

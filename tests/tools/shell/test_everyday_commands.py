@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.approvals import Mode
 from desktop_agent.engine.permissions import policy

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.ids import SessionId

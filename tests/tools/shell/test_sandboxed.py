@@ -6,10 +6,10 @@ import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.approvals import Rule

@@ -9,10 +9,10 @@ import resource
 import signal
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.commands import JobOutput
 from desktop_agent.core.ids import new_session_id

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import url2pathname
+
+import msgspec
 
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.engine.workspace.containment import with_home
@@ -31,8 +32,7 @@ _UNKNOWN = (
 _NO_LOGIN = "Leave the user name and the password out of the address: it is kept with the skill."
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(msgspec.Struct, frozen=True):
     """A git repository. `tail` is what stands behind the branch word: `main/skills/pdf`."""
 
     url: str
@@ -41,16 +41,14 @@ class Repository:
     host: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(msgspec.Struct, frozen=True):
     """A file to get over https: a zip, or a SKILL.md."""
 
     url: str
     is_markdown: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
+class Local(msgspec.Struct, frozen=True):
     """A folder or file of this computer."""
 
     path: Path

@@ -9,11 +9,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
+
+import msgspec
 
 from desktop_agent.adapters.skills.fetch import git
 from desktop_agent.adapters.skills.fetch.address import (
@@ -41,8 +42,7 @@ _ONLY_COMMITTED = "Of a git repository only what is committed counts."
 _ARCHIVES = ("{url}/archive/{name}.zip", "{url}/-/archive/{name}/archive.zip")
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """What was fetched, and the private folder that holds it."""
 
     fetched: Fetched
@@ -54,16 +54,16 @@ class Kept:
         return self.folder / "files"
 
 
-@dataclass(frozen=True, slots=True)
 class Fetcher:
     """Fetches within limits. `allows_loopback_http` is for tests alone."""
 
-    limits: Limits
-    allows_loopback_http: bool = False
-    # The folders of this run: they may lie there as long as the app is open.
-    _own: set[Path] = field(default_factory=set[Path], init=False, compare=False)
-    # Those that something is being fetched into, by its address.
-    _filling: dict[str, Path] = field(default_factory=dict[str, Path], init=False, compare=False)
+    def __init__(self, limits: Limits, *, allows_loopback_http: bool = False) -> None:
+        self._limits = limits
+        self._allows_loopback_http = allows_loopback_http
+        # The folders of this run: they may lie there as long as the app is open.
+        self._own: set[Path] = set()
+        # Those that something is being fetched into, by its address.
+        self._filling: dict[str, Path] = {}
 
     async def progress(self, address: str) -> int:
         """Return how many bytes of an address are there; 0 when it is not being fetched."""
@@ -77,15 +77,15 @@ class Fetcher:
 
         `installed` gives the user's own skills by casefolded names, for the clashes.
         """
-        place = read_address(address, allows_loopback_http=self.allows_loopback_http)
+        place = read_address(address, allows_loopback_http=self._allows_loopback_http)
         folder = await asyncio.to_thread(_private_folder, self._own)
         self._filling[address] = folder
-        intake = Intake(folder / "files", self.limits)
+        intake = Intake(folder / "files", self._limits)
         try:
             commit = await self._take(place, folder, intake, only)
             root = intake.root
             skills = await in_thread(
-                lambda: found_skills(root, self.limits, installed()), intake.stop
+                lambda: found_skills(root, self._limits, installed()), intake.stop
             )
             skipped = intake.skipped_of({skill.folder for skill in skills})
             if not skills:
@@ -158,8 +158,8 @@ class Fetcher:
         return await in_thread(lambda: _take_file(file, intake, is_markdown), intake.stop)
 
     async def _download(self, url: str, file: Path) -> None:
-        allows = self.allows_loopback_http
-        await download(url, file, limit=self.limits.size, allows_loopback_http=allows)
+        allows = self._allows_loopback_http
+        await download(url, file, limit=self._limits.size, allows_loopback_http=allows)
 
 
 async def in_thread(work: Callable[[], _Result], stop: Callable[[], None]) -> _Result:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from desktop_agent.adapters.skills.fetch.address import Repository
 from desktop_agent.adapters.skills.fetch.git_command import Git, GitFailed
@@ -37,8 +38,7 @@ _STORED_ELSEWHERE = b"version https://git-lfs.github.com/spec/"
 _NAME = "refs/heads/fetched"
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     path: PurePosixPath
     mode: str
     object_id: str

@@ -12,8 +12,9 @@ import shutil
 import threading
 import unicodedata
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.engine.workspace import windows_names
@@ -28,8 +29,7 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _NEVER_WANTED = {".git", ".hg", ".svn", "node_modules", "__pycache__", "__macosx"}
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """How much may be fetched: bytes and files of the skills, levels and folders looked at."""
 
     size: int = 20 * MEGABYTE

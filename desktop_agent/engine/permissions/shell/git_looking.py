@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 Reads = Literal["names", "contents"]
 
 
-@dataclass(frozen=True, slots=True)
-class GitLook:
+class GitLook(msgspec.Struct, frozen=True):
     """The paths a git command names, and whether it shows what stands in tracked files.
 
     `contents` are those of the files that are tracked now; of older ones none is shown.
@@ -76,8 +76,7 @@ def look_of(arguments: Sequence[str]) -> GitLook | None:
     return evaluate(rest[1:])
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(msgspec.Struct, frozen=True):
     options: list[str]
     operands: list[str]
     paths: list[str]  # behind `--`

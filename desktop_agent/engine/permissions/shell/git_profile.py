@@ -7,8 +7,9 @@ could plant something there that a later `git status` starts.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
+
+import msgspec
 
 from desktop_agent.engine.permissions.shell import classify
 from desktop_agent.engine.permissions.shell.parse import SimpleCommand
@@ -47,8 +48,7 @@ _ASKED = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class GitUse:
+class GitUse(msgspec.Struct, frozen=True):
     """Whether git's own files are to be opened, and whether the person is asked."""
 
     is_writable: bool = False

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
+
+import msgspec
 
 from desktop_agent.engine.permissions.protected_files import is_secret
 from desktop_agent.engine.permissions.shell import read_only
@@ -35,16 +36,14 @@ _SHELL_STATE = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """One part in one folder it may run in, relative to where the whole command starts."""
 
     start: PurePath
     look: Look
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One simple command. Without `readings` it isn't known to only look."""
 
     words: tuple[str, ...]

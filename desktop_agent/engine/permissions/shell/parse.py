@@ -7,9 +7,10 @@ and each caller says which features it accepts.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
+
+import msgspec
 
 Feature = Literal[
     "expansion",  # $…, `…`, <(…)
@@ -23,8 +24,7 @@ Feature = Literal[
 ]
 
 
-@dataclass(slots=True)
-class SimpleCommand:
+class SimpleCommand(msgspec.Struct):
     """One simple command: its words without quotes, and the targets of its redirects.
 
     `globs` are the places of words that the shell may expand. True where only plain `*` and
@@ -32,23 +32,22 @@ class SimpleCommand:
     """
 
     text: str = ""
-    words: list[str] = field(default_factory=list[str])
-    targets: list[str] = field(default_factory=list[str])
-    features: set[Feature] = field(default_factory=set[Feature])
-    globs: dict[int, bool] = field(default_factory=dict[int, bool])
+    words: list[str] = []
+    targets: list[str] = []
+    features: set[Feature] = set()
+    globs: dict[int, bool] = {}
 
 
-@dataclass(slots=True)
-class Script:
+class Script(msgspec.Struct):
     """A whole command line.
 
     `operators` stand between the commands. `nested` are the texts of substitutions and groups.
     `is_whole` is False when it could not be read to the end.
     """
 
-    commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
-    operators: list[str] = field(default_factory=list[str])
-    nested: list[str] = field(default_factory=list[str])
+    commands: list[SimpleCommand] = []
+    operators: list[str] = []
+    nested: list[str] = []
     is_whole: bool = True
 
 

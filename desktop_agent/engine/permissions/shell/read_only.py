@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from desktop_agent.engine.permissions.shell import git_looking
 
@@ -14,8 +15,7 @@ _NUMBER = re.compile(r"[+-]?\d{1,9}[kKMGb]?")
 _PLAIN_TEXT = re.compile(r"[^/]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """What a harmless command reads, relative to the folder it runs in.
 
     Of `paths` the file itself or the names in a folder; of `trees` the contents of every file
@@ -30,8 +30,7 @@ class Look:
     needs_binary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(msgspec.Struct, frozen=True):
     """Which options a command may have, and which of its words are paths.
 
     `flags` are single letters that take nothing, `valued` those whose value must match a

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from PySide6.QtCore import QRect, QRectF, QSize
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
@@ -18,8 +18,7 @@ _PAD = 10
 _SOFT = {"warn": "warnSoft", "err": "errSoft", "ok": "okSoft", "accent": "accentSoft"}
 
 
-@dataclass(frozen=True, slots=True)
-class PickRow:
+class PickRow(msgspec.Struct, frozen=True):
     """One row; a heading can't be picked. `value` is what was picked, `tone` colours the tag."""
 
     key: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+import msgspec
 from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
@@ -40,12 +40,11 @@ _STATE_ICONS = {
 }
 
 
-@dataclass(slots=True)
-class Clocks:
+class Clocks(msgspec.Struct):
     """`wall` is the time of day, `steady` only ever goes on; tests set their own."""
 
-    wall: Callable[[], float] = field(default=time.time)
-    steady: Callable[[], float] = field(default=time.monotonic)
+    wall: Callable[[], float] = time.time
+    steady: Callable[[], float] = time.monotonic
 
 
 class CardHost(ReadAsDocument, QWidget):

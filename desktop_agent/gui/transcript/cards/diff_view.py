@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from PySide6.QtCore import QCoreApplication, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
@@ -25,8 +25,7 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 translate = QCoreApplication.translate
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(msgspec.Struct, frozen=True):
     """One line; a number is None on the side where the line does not exist."""
 
     kind: Literal["hunk", "same", "added", "removed", "note"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.approvals import Deny
@@ -33,8 +33,7 @@ translate = QCoreApplication.translate
 NameOf = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """A row that is one quiet line; `more` follows the text, and may be longer than the line."""
 
     icon: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from desktop_agent.core.messages import DiffDisplay, FilesDisplay, OutputDisplay, ToolCall
@@ -58,8 +58,7 @@ _TARGETS = ("job_id", "path", "file_path", "command", "pattern", "url", "query",
 _LONGEST = 400
 
 
-@dataclass(frozen=True, slots=True)
-class ToolText:
+class ToolText(msgspec.Struct, frozen=True):
     """`path` is set when the target is a file that can be opened; `is_prose` for a sentence."""
 
     icon: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QTextCursor, QTextFrame
 
@@ -38,8 +38,7 @@ _LONG_SIGNATURE = (False, "wall")
 Signature = tuple[object, ...]
 
 
-@dataclass(slots=True)
-class _OpenFence:
+class _OpenFence(msgspec.Struct):
     """Code that still comes: its frame, and how much of it is in the document."""
 
     frame: QTextFrame

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtGui import (
     QTextBlock,
     QTextBlockFormat,
@@ -21,8 +21,7 @@ from desktop_agent.gui.transcript.document.styles import BLOCK_ROLE, CONTINUED, 
 _UNWANTED = dict.fromkeys(map(ord, "\ufdd0\ufdd1\ufffc\u2009\u200b"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(msgspec.Struct, frozen=True):
     """`kind` is `text`, `code`, `cell` or `card`; `group` tells one code or table from another."""
 
     kind: str

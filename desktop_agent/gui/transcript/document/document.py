@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+import msgspec
 from PySide6.QtCore import QCoreApplication, QRectF
 from PySide6.QtGui import QTextCursor, QTextDocument, QTextFrame, QTextFrameFormat
 
@@ -26,14 +26,13 @@ translate = QCoreApplication.translate
 _SHOWN_LIMIT = 60_000
 
 
-@dataclass(slots=True, eq=False)
-class ShownRow:
+class ShownRow(msgspec.Struct, eq=False):
     """A row and its place in the document. `height` is what a card was given."""
 
     row: Row
     frame: QTextFrame
     height: int = 0
-    answer: AnswerText | PlainAnswer | None = field(default=None)
+    answer: AnswerText | PlainAnswer | None = None
 
 
 class TranscriptDocument:

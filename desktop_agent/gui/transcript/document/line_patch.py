@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
+import msgspec
 from PySide6.QtGui import (
     QTextBlock,
     QTextBlockFormat,
@@ -28,8 +28,7 @@ _FRAMED = frozenset({"fence", "code_block", "table_open", "blockquote_open", "hr
 Run = tuple[str, QTextCharFormat]
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
+class _Listed(msgspec.Struct, frozen=True):
     """A list; those of one plan are numbered in the order in which they begin."""
 
     number: int
@@ -39,13 +38,12 @@ class _Listed:
         line.listed = self
 
 
-@dataclass(slots=True)
-class Line:
+class Line(msgspec.Struct):
     """One block of the document as it is to be."""
 
     block: QTextBlockFormat
     char: QTextCharFormat
-    runs: list[Run] = field(default_factory=list)
+    runs: list[Run] = []
     listed: _Listed | None = None
 
     def can_become(self, other: Line) -> bool:
@@ -96,8 +94,7 @@ def planned(blocks: Sequence[Block], styles: Styles) -> list[Line]:
     return [] if writer.is_fresh else pen.lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(msgspec.Struct, frozen=True):
     """How long the beginning is that stays, and what is to be written behind it."""
 
     units: int

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.gui.kit.safe_text import clean, without_direction_marks
 from desktop_agent.gui.transcript.document.heavy_blocks import add_rule, as_written, is_heavy
@@ -34,8 +36,7 @@ _BEGINNING = 200
 _TASK = re.compile(r"\[([ xX])\]\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """One top-level block: its tokens, and the lines of the source it stands on.
 
     `is_continued`: it is the beginning of a long list whose rest comes as another block.
@@ -66,8 +67,7 @@ class Block:
         return (self.is_continued, *(_shape(token) for token in self.tokens))
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(msgspec.Struct, frozen=True):
     """Blocks that later text can't change, the rest of the source, and its blocks if known."""
 
     final: tuple[Block, ...]

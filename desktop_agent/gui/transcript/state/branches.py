@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.ids import MessageId
 from desktop_agent.core.messages import Message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.ids import AgentId, MessageId

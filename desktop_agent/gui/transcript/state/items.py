@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.agents import AgentInfo, Budget, Spent, StopReason
 from desktop_agent.core.approvals import ApprovalRequest, Decision, Deny
@@ -47,8 +49,7 @@ def ended_state(call: ToolCall, result: ToolResult, outcome: str) -> ToolState:
     return "failed" if outcome == "ok" and call.name == "shell" and is_bad else OUTCOMES[outcome]
 
 
-@dataclass(frozen=True, slots=True)
-class UserItem:
+class UserItem(msgspec.Struct, frozen=True):
     """Words to the agent. `attachments` are names, those of `pictures` too; `skills` were picked
     for it, `problems` say of some why they were not loaded; `state` is empty when nothing is known.
     """
@@ -82,8 +83,7 @@ class UserItem:
         return tuple(f"{name}: {wrong[name]}" if name in wrong else name for name in self.skills)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerItem:
+class AnswerItem(msgspec.Struct, frozen=True):
     """Text of the model, in Markdown. `is_partial`: the stream ended before its end."""
 
     key: str
@@ -92,8 +92,7 @@ class AnswerItem:
     is_partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingItem:
+class ThinkingItem(msgspec.Struct, frozen=True):
     """The model's reasoning."""
 
     key: str
@@ -101,8 +100,7 @@ class ThinkingItem:
     is_live: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolItem:
+class ToolItem(msgspec.Struct, frozen=True):
     """A tool call. `waiting` is for the user; `output` is the live tail while it runs.
 
     `changes` is what it did to files, by the change sets `set_ids`.
@@ -125,8 +123,7 @@ class ToolItem:
         return self.result.images if self.result is not None else ()
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalItem:
+class ApprovalItem(msgspec.Struct, frozen=True):
     """A request for approval; open while there is no decision. `at` is when the call began.
 
     `tries` counts decisions that could not be saved: it asks again then.
@@ -139,8 +136,7 @@ class ApprovalItem:
     tries: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionItem:
+class QuestionItem(msgspec.Struct, frozen=True):
     """A question to the user; open while `answer` is None. `tries` as of an approval."""
 
     key: str
@@ -150,8 +146,7 @@ class QuestionItem:
     tries: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TurnItem:
+class TurnItem(msgspec.Struct, frozen=True):
     """The end of a turn. Only the `is_current` one offers to go on, after one that `is_past` its
     agent has. With `has_changes` a `ChangesItem` follows, which tells how long it took.
     """
@@ -168,8 +163,7 @@ class TurnItem:
     has_changes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesItem:
+class ChangesItem(msgspec.Struct, frozen=True):
     """What was done to files for a message of the user's, or by a subagent, at a turn's end.
 
     `message_id` or `agent_id` says whose changes they are, `seconds` how long the turn took that
@@ -184,8 +178,7 @@ class ChangesItem:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class UndoItem:
+class UndoItem(msgspec.Struct, frozen=True):
     """The user took changes back, or, with `is_redo`, put back what was taken back."""
 
     key: str
@@ -194,8 +187,7 @@ class UndoItem:
     is_undone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RetryItem:
+class RetryItem(msgspec.Struct, frozen=True):
     """The request failed at `at` and is made again."""
 
     key: str
@@ -205,8 +197,7 @@ class RetryItem:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class FailureItem:
+class FailureItem(msgspec.Struct, frozen=True):
     """A defect of the app that the session survived."""
 
     key: str
@@ -214,8 +205,7 @@ class FailureItem:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class AgentMessageItem:
+class AgentMessageItem(msgspec.Struct, frozen=True):
     """A message of a subagent to its parent, or of the app about it: question, report or note.
 
     `state` of a question: `new` until it is known whether it waits, `open`, then `closed`; of a
@@ -233,8 +223,7 @@ class AgentMessageItem:
     changes: FileCounts | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetItem:
+class BudgetItem(msgspec.Struct, frozen=True):
     """The budget is used up; `owner_id` is whose, the agent's own or one's above it.
 
     `has_lent` says that subagents hold the rest of it.
@@ -249,8 +238,7 @@ class BudgetItem:
     has_lent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionItem:
+class CompactionItem(msgspec.Struct, frozen=True):
     """From here on the model gets less of what stands above, or with `is_cleared` nothing of it.
 
     `text` is the summary, or lists what was put aside where there is none (`count` is 0 then).
@@ -269,8 +257,7 @@ class CompactionItem:
     is_cleared: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BranchItem:
+class BranchItem(msgspec.Struct, frozen=True):
     """Under a message of the user's: other branches begin in its place. As in a BranchPoint."""
 
     key: str

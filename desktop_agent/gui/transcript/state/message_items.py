@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import groupby
+
+import msgspec
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart
@@ -36,16 +37,15 @@ _OLD_FILE = re.compile(r'\s*<file path="([^"\n]{0,4096})">\n')
 _OLD_SKILL = re.compile(r'\n\n<skill name="([^"\n]{0,256})" location=')
 
 
-@dataclass(slots=True)
-class _Said:
+class _Said(msgspec.Struct):
     """What one party says in a message."""
 
     speaker: Speaker
-    texts: list[str] = field(default_factory=list[str])
-    attachments: list[str] = field(default_factory=list[str])
-    skills: list[str] = field(default_factory=list[str])
-    problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    pictures: list[ImagePart] = field(default_factory=list[ImagePart])
+    texts: list[str] = []
+    attachments: list[str] = []
+    skills: list[str] = []
+    problems: list[tuple[str, str]] = []
+    pictures: list[ImagePart] = []
 
 
 def segment_key(message_id: str, number: int, kind: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+import msgspec
 
 from desktop_agent.core.messages import ImagePart
 from desktop_agent.gui.transcript.state.items import (
@@ -43,8 +44,7 @@ EARLIER_KEY = "earlier"
 _NOTHING: Mapping[str, bool] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityRow:
+class ActivityRow(msgspec.Struct, frozen=True):
     """What went as expected, in one line; when it `is_open`, its items follow as rows."""
 
     key: str
@@ -57,16 +57,14 @@ class ActivityRow:
         return tuple(item for item in self.items if isinstance(item, ToolItem))
 
 
-@dataclass(frozen=True, slots=True)
-class MadePicture:
+class MadePicture(msgspec.Struct, frozen=True):
     """A picture in the session's folders, as it was made; at `until` it was there."""
 
     path: str
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class PicturesRow:
+class PicturesRow(msgspec.Struct, frozen=True):
     """Pictures below what they came with: calls, the line of changes that made them, or, if
     `is_said`, a message of the user's.
     """
@@ -76,16 +74,14 @@ class PicturesRow:
     is_said: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WorkingRow:
+class WorkingRow(msgspec.Struct, frozen=True):
     """The last row while the agent works, or is paused, and nothing else shows it."""
 
     key: str = WORKING_KEY
     is_paused: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierRow:
+class EarlierRow(msgspec.Struct, frozen=True):
     """The first row while there is more in the session's file."""
 
     key: str = EARLIER_KEY

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QTextCursor, QTextFrame, QTextTableCell
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
@@ -29,8 +29,7 @@ _LOWER_EDGE = 6  # of a bubble, below its words
 _ICONS = {"copy": "copy", "edit": "square-pen", "branch": "workflow", "again": "refresh-cw"}
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(msgspec.Struct, frozen=True):
     """Something to be done with a message; `name` is a key of `action_words`."""
 
     name: str

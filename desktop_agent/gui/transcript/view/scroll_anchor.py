@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QTextBlock, QTextCursor, QTextDocument
 
@@ -19,8 +19,7 @@ STICKY = 48
 _FOOT = 60
 
 
-@dataclass(frozen=True, slots=True)
-class _Anchor:
+class _Anchor(msgspec.Struct, frozen=True):
     """A row, how far below the top of the view it is, and where the scroll bar then stands."""
 
     shown: ShownRow

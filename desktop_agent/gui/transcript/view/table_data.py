@@ -8,8 +8,9 @@ import math
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.links import real_path
@@ -24,8 +25,7 @@ _DELIMITERS = ",;\t|"
 Cut = Literal["", "rows", "wide", "broken", "gone"]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """The names of columns, and rows that are all as wide; the first row of a file is the names."""
 
     names: tuple[str, ...] = ()
