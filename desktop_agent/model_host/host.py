@@ -17,6 +17,7 @@ import msgspec
 
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.models import DEMO_MODEL
+from desktop_agent.core.network.imports import import_httpx
 from desktop_agent.core.pipes import host_pipe
 from desktop_agent.core.pipes.frames import deliver, frame
 from desktop_agent.core.requests import Delta, ModelRequest, StreamItem
@@ -110,6 +111,7 @@ class Host:
         self, request: ModelRequest, conversation: Conversation, key: str, outlet: Outlet
     ) -> None:
         # Here, because it imports httpx, which the demo does without.
+        import_httpx()
         litellm_model = import_module("desktop_agent.model_host.litellm_client.model")
         fault = litellm_model.missing_key(request.model, request.api_base, key)
         if fault is not None:
@@ -224,6 +226,7 @@ def _import_litellm() -> Any:
     # a fifth of the time, and later on it need not look at them again.
     gc.disable()
     try:
+        import_httpx()
         return import_module("desktop_agent.model_host.litellm_client.setup").load()
     finally:
         gc.collect()

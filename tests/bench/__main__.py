@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 BENCHMARKS = {
-    "start": "process start to the first paint of the window, and memory before any message",
+    "start": "process start to the first paint; memory before any message and after the first",
     "streams": "32 streams of 100 chunks a second for 20 s, with the text on screen",
     "overhead": "end of a response to the next request, over 300 steps with a shell call each",
     "sandbox": "what the sandbox adds to a command; gaps of the loop with ten test suites at once",

@@ -22,6 +22,7 @@ MARKS: dict[str, Mark] = {
     "start_pss_window": Mark("MB", 70, None),
     "start_rss_window": Mark("MB", 75, 90),
     "start_rss_with_host": Mark("MB", 230, 280),
+    "start_pss_first_message": Mark("MB", 100, None),
     "streams_gap_p99": Mark("ms", 20, 25, 16.4),
     "streams_gap_max": Mark("ms", 35, 60, 16.8),
     "streams_chunks_per_s": Mark("chunks/s", 2900, 2700),

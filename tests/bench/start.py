@@ -1,4 +1,6 @@
-"""From the start of the process to the first paint of the window, and memory before any message."""
+"""From the start of the process to the first paint of the window; memory before any message, and
+after the first one, to a server of this computer.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import tempfile
 import time
 
 from tests.bench.processes import children, pss_mb, rss_mb
+from tests.bench.provider import ProviderProcess
 from tests.bench.report import report
 
 _STARTS = 7
@@ -27,6 +30,7 @@ window = Window(); window.resize(1180, 800); window.show()
 app.exec()
 """
 _APP = "from tests.bench.first_paint import main; main()"
+_SPEAKING = "from tests.bench.first_message import main; main({!r})"
 
 
 def _start(program: str) -> tuple[subprocess.Popen[str], float]:
@@ -61,14 +65,18 @@ def _passes(process: subprocess.Popen[str], seconds: float) -> bool:
     return False
 
 
-def _memory(program: str) -> tuple[float, float, float]:
+def _memory(program: str, *, lines: int = 1) -> tuple[float, float, float]:
     """Return the memory of the window's process (PSS, RSS), and of it and all it started (RSS).
 
-    The host is started behind the first paint: it is counted once it has stopped growing.
+    It is counted once the program has said so many lines. The host is started behind the first
+    paint: it has stopped growing by then.
     """
     process, _ = _start(program)
     before, now = [0.0], [1.0]
     try:
+        assert process.stdout is not None
+        for _ in range(lines - 1):
+            process.stdout.readline()
         assert _passes(process, 3), "the app ended by itself"
         for _ in range(_MOST_S):
             assert _passes(process, 1), "the app ended by itself"
@@ -90,6 +98,9 @@ def main() -> None:
     report("start_pss_window", share, floor=floor_share)
     report("start_rss_window", window, floor=floor)
     report("start_rss_with_host", all_of_it, floor=floor)
+    with ProviderProcess() as provider:
+        share, _, _ = _memory(_SPEAKING.format(provider.api_base), lines=2)
+    report("start_pss_first_message", share, floor=floor_share)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import msgspec
 
 from desktop_agent import __version__
 from desktop_agent.adapters.files.private_file import write_private
+from desktop_agent.core.network.imports import import_httpx
 from desktop_agent.core.updates import UpdateAnswer, is_newer
 
 _log = logging.getLogger(__name__)
@@ -119,7 +120,8 @@ class UpdateCheck:
 
 async def _fetch(address: str) -> bytes:
     """Return the answer's body. Raises OSError (all of httpx's errors become one)."""
-    import httpx  # 0.1 s to import: not before someone asks
+    import_httpx()  # not before someone asks
+    import httpx
 
     direct: dict[str, Any] = dict.fromkeys(("all://127.0.0.1", "all://localhost"))
     headers = {"user-agent": f"desktop-agent/{__version__}", "accept": "application/json"}

@@ -26,6 +26,7 @@ from desktop_agent.core.models import (
     ModelInfo,
     ServerInfo,
 )
+from desktop_agent.core.network.imports import import_httpx
 from desktop_agent.core.providers import Provider
 from desktop_agent.core.requests import Answer, Delta, Limits, ModelRequest, StreamItem, ToolSpec
 from desktop_agent.core.settings import CustomServer, Settings
@@ -315,7 +316,8 @@ def _demo() -> ModelInfo:
 
 
 def _client() -> Any:
-    import httpx  # 0.1 s to import: not before someone asks
+    import_httpx()  # not before someone asks
+    import httpx
 
     # A proxy that the environment names can't reach this computer's own addresses.
     direct: dict[str, Any] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))

@@ -24,6 +24,7 @@ from desktop_agent.adapters.models.json_fields import (
     truth,
 )
 from desktop_agent.core.models import ModelInfo, ServerInfo, ServerKind
+from desktop_agent.core.network.imports import import_httpx
 
 # Long for loopback, where what is closed refuses at once: a model that computes slows down all.
 _ANSWER_S = 2.0
@@ -66,7 +67,8 @@ def _ollama_address(host: str) -> str:
 
 async def find_servers(addresses: Sequence[Address]) -> tuple[ServerInfo, ...]:
     """Ask everywhere at once and return the servers that answered, in the order given."""
-    import httpx  # 0.1 s to import: not before someone asks
+    import_httpx()  # not before someone asks
+    import httpx
 
     asked = {address.url: address for address in addresses}
     # What checks certificates takes 50 ms to make. trust_env would send these through a proxy.

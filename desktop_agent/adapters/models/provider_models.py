@@ -21,6 +21,7 @@ from desktop_agent.core.faults import Fault, FaultAction, FaultKind, ModelError
 from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.keys.redaction import redact
 from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.network.imports import import_httpx
 from desktop_agent.core.providers import Provider, host_of
 
 _MILLION = 1_000_000
@@ -107,7 +108,8 @@ async def check_provider(provider: Provider, key: str, client: Any) -> Fault | N
 
 async def fetch(client: Any, url: str, headers: dict[str, str], title: str) -> Any:
     """GET some JSON. Raises ModelError; no redirect is followed, it could leak the key."""
-    import httpx  # 0.1 s to import: not before someone asks
+    import_httpx()  # not before someone asks
+    import httpx
 
     try:
         async with client.stream("GET", url, headers=headers) as response:

@@ -11,7 +11,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from importlib import import_module
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -31,6 +30,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent import paths
+from desktop_agent.core.network.imports import import_without
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.bridge.backend import Compose
@@ -159,14 +159,7 @@ def _import_asyncio() -> None:
     The loops of this process speak plain pipes. HTTPS clients bring their own TLS with ssl,
     which they import as usual.
     """
-    if "ssl" in sys.modules or "asyncio" in sys.modules:
-        return
-    absent: Any = None  # what makes an import fail, as on a Python built without OpenSSL
-    sys.modules["ssl"] = absent
-    try:
-        import_module("asyncio")
-    finally:
-        del sys.modules["ssl"]
+    import_without("asyncio", "ssl")
 
 
 def show_defects(windows: AppWindows) -> None:

@@ -10,13 +10,14 @@ from msgspec import Meta
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import UrlDisplay
+from desktop_agent.core.network.imports import import_httpx
 from desktop_agent.core.tool import Access, Preview, Tool, ToolContext, ToolOutput
 from desktop_agent.engine.workspace.safe_open import digest
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.web.addresses import Network
 from desktop_agent.tools.web.html_markdown import markdown_of
 
-# The client is imported where it is used: it takes 0.2 s to load.
+# The client is imported where it is used: with httpx and OpenSSL it takes 10 MB.
 
 _RESULT = 100_000
 _SECONDS = 60.0
@@ -30,6 +31,7 @@ class FetchArguments(Arguments, frozen=True):
 
 
 async def _preview(args: FetchArguments, ctx: ToolContext) -> Preview:
+    import_httpx()
     from desktop_agent.tools.web.web_client import checked_url, host_of
 
     # No name is looked up here: already the look-up would carry words out.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_agent.adapters.skills.fetch.address import is_loopback
+from desktop_agent.core.network.imports import import_httpx
 from desktop_agent.core.skill_install import SkillLibraryError
 
 _REDIRECTS = 5
@@ -26,7 +27,8 @@ _HEADERS = {
 
 async def download(url: str, target: Path, *, limit: int, allows_loopback_http: bool) -> None:
     """Write what the address gives to `target`. Raises SkillLibraryError."""
-    import httpx  # 0.1 s to import: not before someone installs a skill
+    import_httpx()  # not before someone installs a skill
+    import httpx
 
     times = httpx.Timeout(_SILENCE_S, connect=_CONNECT_S)
     host = httpx.URL(url).host
