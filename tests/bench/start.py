@@ -30,7 +30,7 @@ window = Window(); window.resize(1180, 800); window.show()
 app.exec()
 """
 _APP = "from tests.bench.first_paint import main; main()"
-_SPEAKING = "from tests.bench.first_message import main; main({!r})"
+_SPEAKING = "from tests.bench.first_paint import main; main(server={!r})"
 
 
 def _start(program: str) -> tuple[subprocess.Popen[str], float]:
