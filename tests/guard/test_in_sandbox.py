@@ -216,3 +216,21 @@ async def test_a_port_that_is_taken_here_is_opened_at_another(inside: Sandboxed)
         assert (await fetch(port)).endswith(b"hi")
     (inside.folder / "stop").touch()
     await serving
+
+
+async def test_a_port_whose_opening_was_given_up_is_closed_with_its_session(
+    inside: Sandboxed,
+) -> None:
+    serving = asyncio.create_task(inside.run(SERVE))
+    await served(inside, 8123)
+    opening = asyncio.create_task(inside.sandbox.share_port(SESSION, 8123))
+    for _ in range(3):  # until a thread is at it
+        await asyncio.wait([opening], timeout=0)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    await inside.sandbox.forget(SESSION)
+    with pytest.raises(ConnectionError):
+        await fetch(8123)
+    (inside.folder / "stop").touch()
+    await serving

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from desktop_agent.adapters.network.guarded_network import GuardedNetwork
@@ -17,6 +17,7 @@ from desktop_agent.core.network.command_proxy import proxy_environment
 from desktop_agent.core.sandbox import Boundary, Enclosure, Sandbox, SandboxState
 from desktop_agent.core.tool import ToolError
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -101,7 +102,9 @@ class NetworkedSandbox:
     ) -> Enclosure:
         """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
         # First, as an enclosure has to be closed.
-        is_open = not boundary.is_offline and await self._open(boundary)
+        is_open = not boundary.is_offline and await self._uncut(
+            boundary.session_id, lambda: self._open(boundary)
+        )
         enclosure = await self._sandbox.enclose(boundary, directory, environment)
         return ProxiedEnclosure(enclosure, boundary.call_id) if is_open else enclosure
 
@@ -115,11 +118,7 @@ class NetworkedSandbox:
 
     async def forget(self, session_id: SessionId) -> None:
         """End what a session's commands share: its network, its temporary folder."""
-        self._served.pop(session_id, None)
-        self._ports.pop(session_id, None)
-        self._network.forget(session_id)
-        await self._end_shared(session_id)
-        await self._sandbox.forget(session_id)
+        await self._uncut(session_id, lambda: self._forget(session_id))
 
     def served_ports(self, session_id: SessionId) -> tuple[int, ...]:
         """Return the ports that commands of a session listen on, in its own network."""
@@ -131,25 +130,43 @@ class NetworkedSandbox:
 
     async def share_port(self, session_id: SessionId, port: int) -> int:
         """Have this computer's programs reach such a port; return where. Raises ToolError."""
+        return await self._uncut(session_id, lambda: self._share(session_id, port))
+
+    async def _uncut(self, session_id: SessionId, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do one thing of a session's after the other, to its end.
+
+        Whoever waits for it may be stopped: what a thread has begun to open is then nobody's.
+        """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
-        async with lock:
-            known = self._shared.get((session_id, port))
-            if known is not None and known.is_alive:
-                return known.port
-            keeper = self._served.get(session_id)
-            if keeper is None or port not in self.served_ports(session_id):
-                raise ToolError(f"nothing serves port {port} in this session any more.")
-            try:
-                shared = await asyncio.to_thread(SharedPort, keeper.words, port)
-            except OSError as error:
-                raise ToolError(f"port {port} can't be opened here: {error}.") from None
-            if known is not None:
-                await asyncio.to_thread(known.close)
-            if self._served.get(session_id) is not keeper:  # forgotten meanwhile
-                await asyncio.to_thread(shared.close)
-                raise ToolError("the session has ended.")
-            self._shared[session_id, port] = shared
-            return shared.port
+
+        async def in_turn() -> T:
+            async with lock:
+                return await work()
+
+        return await asyncio.shield(asyncio.create_task(in_turn()))
+
+    async def _forget(self, session_id: SessionId) -> None:
+        self._served.pop(session_id, None)
+        self._ports.pop(session_id, None)
+        self._network.forget(session_id)
+        await self._end_shared(session_id)
+        await self._sandbox.forget(session_id)
+
+    async def _share(self, session_id: SessionId, port: int) -> int:
+        known = self._shared.get((session_id, port))
+        if known is not None and known.is_alive:
+            return known.port
+        keeper = self._served.get(session_id)
+        if keeper is None or port not in self.served_ports(session_id):
+            raise ToolError(f"nothing serves port {port} in this session any more.")
+        try:
+            shared = await asyncio.to_thread(SharedPort, keeper.words, port)
+        except OSError as error:
+            raise ToolError(f"port {port} can't be opened here: {error}.") from None
+        if known is not None:
+            await asyncio.to_thread(known.close)
+        self._shared[session_id, port] = shared
+        return shared.port
 
     async def _end_shared(self, session_id: SessionId) -> None:
         for key in [one for one in self._shared if one[0] == session_id]:
@@ -158,18 +175,16 @@ class NetworkedSandbox:
     async def _open(self, boundary: Boundary) -> bool:
         """Return whether the session has a way out, opened if need be. Raises ToolError."""
         session_id = boundary.session_id
-        lock = self._locks.setdefault(session_id, asyncio.Lock())
-        async with lock:
-            keeper = await self._sandbox.keeper(session_id)
-            if self._served.get(session_id) is not keeper:
-                self._network.forget(session_id)
-                await self._end_shared(session_id)
-                self._ports[session_id] = set()
-                if not await self._serve(session_id, keeper, PROXY):
-                    return False
-                self._served[session_id] = keeper
-            await self._open_ports(boundary, keeper)
-            return True
+        keeper = await self._sandbox.keeper(session_id)
+        if self._served.get(session_id) is not keeper:
+            self._network.forget(session_id)
+            await self._end_shared(session_id)
+            self._ports[session_id] = set()
+            if not await self._serve(session_id, keeper, PROXY):
+                return False
+            self._served[session_id] = keeper
+        await self._open_ports(boundary, keeper)
+        return True
 
     async def _open_ports(self, boundary: Boundary, keeper: NetworkKeeper) -> None:
         """Join the ports of this computer that are allowed now, and no others."""

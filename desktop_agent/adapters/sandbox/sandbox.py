@@ -162,11 +162,15 @@ class BubblewrapSandbox:
         session = self._sessions.get(session_id)
         if session is None:
             session = self._sessions[session_id] = _Session(self._temporary(session_id))
+        # Not cut short by a stop: what a thread has begun to make is then nobody's to end.
+        return await asyncio.shield(asyncio.create_task(self._kept(session)))
+
+    async def _kept(self, session: _Session) -> Keeper:
         async with session.lock:
-            if session.keeper is None or not session.keeper.is_alive:
-                if session.keeper is not None:
-                    await asyncio.to_thread(session.keeper.close)
-                    session.keeper = None
+            if session.keeper is not None and not session.keeper.is_alive:
+                await asyncio.to_thread(session.keeper.close)
+                session.keeper = None
+            if session.keeper is None:
                 session.keeper = await asyncio.to_thread(self._new_keeper)
             return session.keeper
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -273,3 +274,21 @@ async def test_a_network_that_is_given_up_leaves_nothing_open(bench: Bench) -> N
     with pytest.raises(ToolError, match="could not be made"):
         Keeper("/bin/false", programs.nsenter)
     assert open_files() - before == set()
+
+
+async def test_a_stop_while_the_network_is_made_leaves_no_process_behind(bench: Bench) -> None:
+    held, begun = bench.folder / "held", bench.folder / "begun"
+    is_keeper = f'[ "$1" = --info-fd ] && [ -e {held} ]'
+    text = f"#!/bin/sh\nif {is_keeper}; then echo $$ >{begun}; read go <{held}; fi\n"
+    slow = script(bench.folder / "bwrap", f'{text}exec {REAL.bwrap} "$@"\n')
+    bench.sandbox = BubblewrapSandbox(bench.data, programs=Programs(slow, REAL.nsenter))
+    assert (await bench.sandbox.check()).holds
+    os.mkfifo(held)
+    running = asyncio.create_task(bench.run("true"))
+    with await asyncio.to_thread(held.open, "w") as go:  # once it is read
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        go.write("on\n")
+    await bench.sandbox.forget(bench.session)
+    assert not Path("/proc", begun.read_text().strip()).exists()

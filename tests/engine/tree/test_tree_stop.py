@@ -104,22 +104,23 @@ async def test_a_whole_tree_goes_at_once_its_commands_in_the_background_too(
 
 async def test_an_idle_agents_commands_end_by_its_stop(tmp_path: Path) -> None:
     """A child that only waits for its own, and a main agent whose turn is over."""
-    behind = runs(STUBBORN.format(pids="pids"), in_background=True)
+    behind = runs(STUBBORN.format(pids="a"), in_background=True)
     scripts = {"a": [behind, spawns("b"), says("I wait")], "b": [gate()]}
-    main = [runs(STUBBORN.format(pids="pids"), in_background=True), spawns("a"), says("I wait")]
+    main = [runs(STUBBORN.format(pids="main"), in_background=True), spawns("a"), says("I wait")]
     rig = ShellRig(tmp_path, main, scripts)
     witness = Witness(rig)
     rig.send("go")
     outer = await rig.child(1)
     await rig.status(outer, "waiting_children")
     await rig.status(rig.agent_id, "waiting_children")
-    witness.pids[outer] = await pids_in(tmp_path / "pids", 2)
+    witness.pids[outer] = await pids_in(tmp_path / "a")
+    own = await pids_in(tmp_path / "main")
     rig.engine.stop(rig.agent_id)
     assert rig.info(rig.agent_id).status == "stopping"
     ended = await rig.ended(outer)
     assert (ended.status, witness.lies) == ("stopped", [])
     await rig.status(rig.agent_id, "idle")
-    assert not [pid for pid in witness.pids[outer] if is_alive(pid)]
+    assert not [pid for pid in (*own, *witness.pids[outer]) if is_alive(pid)]
     await rig.engine.close()
 
 
