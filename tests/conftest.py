@@ -62,9 +62,7 @@ _SHOWN_FOR = (
 )
 
 
-# The files that take longest, by their names. Whoever takes them last has the others wait; but
-# most of them wait themselves, for processes: taken all at once they leave processors idle.
-_APART = 12
+# The files that take longest, by their names: whoever takes them last has the others wait.
 _LONGEST = (
     "test_parsers",
     "test_cluster",
@@ -106,11 +104,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put one of the longest files before each dozen of the others; each stays whole."""
-    others = sorted({item.path for item in items if item.path.stem not in _LONGEST})
-    places = {path: (number // _APART, 1, path) for number, path in enumerate(others)}
-    first = {name: number for number, name in enumerate(_LONGEST)}
-    items.sort(key=lambda item: places.get(item.path) or (first[item.path.stem], 0, item.path))
+    """Begin with the longest files; each stays whole."""
+    first = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: (first.get(item.path.stem, len(first)), item.path))
 
 
 @pytest.hookimpl(wrapper=True)
