@@ -3,6 +3,9 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from desktop_agent.core.network.imports import import_without
 from tests.helpers.patience import HANG_S
@@ -31,3 +34,12 @@ def test_what_is_loaded_already_is_left_as_it_is():
     before = sys.modules["json"]
     assert import_without("json.tool", "json") is sys.modules["json.tool"]
     assert sys.modules["json"] is before
+
+
+def test_another_thread_may_have_brought_back_what_was_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "with_others.py").write_text("import sys\ndel sys.modules['hidden_one']\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import_without("with_others", "hidden_one")
+    assert "hidden_one" not in sys.modules

@@ -102,7 +102,7 @@ class NetworkedSandbox:
     ) -> Enclosure:
         """Prepare to run one command in `directory`. Raises ToolError; never a way without."""
         # First, as an enclosure has to be closed.
-        is_open = not boundary.is_offline and await self._uncut(
+        is_open = not boundary.is_offline and await self._shielded(
             boundary.session_id, lambda: self._open(boundary)
         )
         enclosure = await self._sandbox.enclose(boundary, directory, environment)
@@ -118,7 +118,7 @@ class NetworkedSandbox:
 
     async def forget(self, session_id: SessionId) -> None:
         """End what a session's commands share: its network, its temporary folder."""
-        await self._uncut(session_id, lambda: self._forget(session_id))
+        await self._shielded(session_id, lambda: self._forget(session_id))
 
     def served_ports(self, session_id: SessionId) -> tuple[int, ...]:
         """Return the ports that commands of a session listen on, in its own network."""
@@ -130,9 +130,11 @@ class NetworkedSandbox:
 
     async def share_port(self, session_id: SessionId, port: int) -> int:
         """Have this computer's programs reach such a port; return where. Raises ToolError."""
-        return await self._uncut(session_id, lambda: self._share(session_id, port))
+        return await self._shielded(session_id, lambda: self._share(session_id, port))
 
-    async def _uncut(self, session_id: SessionId, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _shielded(
+        self, session_id: SessionId, work: Callable[[], Coroutine[Any, Any, T]]
+    ) -> T:
         """Do one thing of a session's after the other, to its end.
 
         Whoever waits for it may be stopped: what a thread has begun to open is then nobody's.

@@ -22,7 +22,9 @@ def import_without(name: str, *absent: str) -> Any:
         return import_module(name)
     finally:
         for other in hidden:
-            del loaded[other]
+            # Another thread that imported the same may have done it.
+            if loaded.get(other) is None:
+                loaded.pop(other, None)
 
 
 def import_httpx() -> None:

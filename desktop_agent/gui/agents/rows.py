@@ -50,7 +50,7 @@ class AgentRow(msgspec.Struct, frozen=True, dict=True):
 
     `seconds` is how long it has worked, `silence` for how long it gave no sign of life, or 0 as
     long as that is no news. The texts are made when they are asked for: most rows are never in
-    sight.
+    sight, and kept in the `__dict__`.
     """
 
     info: AgentInfo
