@@ -200,7 +200,8 @@ class AgentPanel(QWidget):
                 self.budget_requested.emit(one.key)
             case _:
                 pass
-        self._area.ensureWidgetVisible(self.strip, 0, 0)
+        if self._area.isVisible():
+            self._area.ensureWidgetVisible(self.strip, 0, 0)
 
     def answer(self, agent_id: str) -> None:
         """Go to the one place where what an agent asks is answered."""

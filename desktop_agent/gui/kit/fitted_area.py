@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
@@ -57,14 +57,29 @@ class FittedArea(QScrollArea):
             self.setFixedHeight(high)
 
 
-def plain_area(content: QWidget) -> QScrollArea:
+class _PlainArea(QScrollArea):
+    """Takes its content in when it is first shown: it would ask it for a size, for which every
+    widget in there gets its style, and again each time that something around it gets a parent.
+    """
+
+    def __init__(self, content: QWidget, parent: QWidget | None) -> None:
+        super().__init__(parent, widgetResizable=True)
+        self._content = content
+        self.setViewport(QWidget(self))  # as above
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        content.setParent(self)
+        content.hide()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        if self.widget() is None:
+            self.setWidget(self._content)
+            self._content.setAutoFillBackground(False)
+        super().showEvent(event)
+
+
+def plain_area(content: QWidget, parent: QWidget | None = None) -> QScrollArea:
     """Return an area in which the content is scrolled where it is too high."""
-    area = QScrollArea(widgetResizable=True)
-    area.setViewport(QWidget(area))  # as above
-    area.setWidget(content)
-    content.setAutoFillBackground(False)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    return area
+    return _PlainArea(content, parent)
 
 
 def fit_dialog(dialog: QDialog, theme: Theme, wide: int, high: int) -> None:

@@ -43,15 +43,15 @@ class SettingsDialog(QDialog):
         self._settings = settings
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
-        self._appearance = AppearancePage(theme, settings)
-        self.models = ModelsPage(theme, settings)
-        self._behaviour = BehaviourPage(theme, settings)
+        self._pages = inside = QStackedWidget(self)
+        self._appearance = AppearancePage(theme, settings, inside)
+        self.models = ModelsPage(theme, settings, inside)
+        self._behaviour = BehaviourPage(theme, settings, inside)
         self.undo = self._behaviour.undo
-        self.rules = RulesPage(theme)
-        self.sandbox = SandboxPage(theme, settings)
-        self.places = PlacesPage(theme, settings)
-        self.about = AboutPage(theme, settings)
-        self._pages = QStackedWidget()
+        self.rules = RulesPage(theme, inside)
+        self.sandbox = SandboxPage(theme, settings, inside)
+        self.places = PlacesPage(theme, settings, inside)
+        self.about = AboutPage(theme, settings, inside)
         self._editors = (
             self._appearance,
             self.models,

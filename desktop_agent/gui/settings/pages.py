@@ -51,7 +51,7 @@ class SettingsPage(QWidget):
         return control
 
     def fill(self, *groups: QWidget) -> None:
-        self._layout.addWidget(scrolled(*groups))
+        self._layout.addWidget(scrolled(self, *groups))
         self.show_settings(self._settings)
 
     def _on_chosen(self, field: str, value: object) -> None:

@@ -218,11 +218,13 @@ class SettingGroup(QFrame):
                 widget.deleteLater()
 
 
-def scrolled(*widgets: QWidget) -> QScrollArea:
-    """Return the widgets in a column that scrolls."""
-    holder = QWidget()
+def scrolled(within: QWidget, *widgets: QWidget) -> QScrollArea:
+    """Return the widgets in a column that scrolls, for the layout of `within`."""
+    holder = QWidget(within)
+    area = plain_area(holder, within)
+    # Only now: what already has children gives them all a style again with each new parent.
     column(*widgets, None, spacing=18, edges=(24, 20, 24, 24), within=holder)
-    return plain_area(holder)
+    return area
 
 
 def item_row(

@@ -41,7 +41,7 @@ class RulesPage(QWidget):
         self._form.made.connect(self.rule_added)
         adding = SettingGroup(theme)
         adding.add_widget(self._form)
-        column(scrolled(about, adding, self._empty, self._list), spacing=-1, within=self)
+        column(scrolled(self, about, adding, self._empty, self._list), spacing=-1, within=self)
         self.set_rules(())
 
     def set_folder(self, folder: str) -> None:

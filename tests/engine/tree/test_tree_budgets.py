@@ -23,7 +23,8 @@ from desktop_agent.core.events import (
     QuestionAsked,
     TurnEnded,
 )
-from desktop_agent.core.ids import AgentId
+from desktop_agent.core.ids import AgentId, new_note_id
+from desktop_agent.core.notes import Note
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tool import Preview
 from desktop_agent.core.usage import Usage
@@ -198,6 +199,29 @@ async def test_a_used_up_budget_can_end_in_one_last_step_without_tools(tmp_path:
     ended = await rig.ended(child)
     assert (ended.status, ended.text) == ("completed", "what I have")
     assert rig.model.requests_of("a")[2].tools == ()
+    await rig.engine.close()
+
+
+async def test_who_stops_a_last_step_to_say_more_has_an_answer_and_no_tools_are_run(
+    tmp_path: Path,
+) -> None:
+    held = gate()
+    rig = TreeRig(
+        tmp_path,
+        [spawns("a"), WAIT, says("ok")],
+        {"a": [*echoes(2), held, says("what I have")]},
+        settings=Settings(subagent_budget=Budget(steps=2)),
+    )
+    rig.send("go")
+    child = (await rig.until(BudgetReached)).agent_id
+    await rig.status(child, "paused")
+    rig.engine.finish(child)
+    await held.reached.wait()
+    rig.engine.stop_and_send(child, Note(new_note_id(), "in short"))
+    assert (await rig.ended(child)).text == "what I have"
+    asked = rig.model.requests_of("a")
+    assert "in short" in prose(asked[-1].messages[-1])
+    assert [bool(one.tools) for one in asked] == [True, True, False, False]
     await rig.engine.close()
 
 

@@ -169,19 +169,25 @@ def check_lives(rig: RandomRig) -> None:
 
 
 def check_budgets(rig: RandomRig) -> None:
-    """No agent and those below it used more than it was given, but for a last step each."""
+    """No agent and those below it used more than it was given, but for a last step each.
+
+    One that the person stopped to say something else, or that failed, is taken again.
+    """
     # On disk are those from before a restart too, which is charged for them.
-    asides = [e for e in rig.store.events[rig.session_id] if isinstance(e, SideCallEnded)]
+    events = rig.store.events[rig.session_id]
+    asides = [e for e in events if isinstance(e, SideCallEnded)]
+    broken = [e.agent_id for e in events if isinstance(e, TurnEnded) and e.reason != "finished"]
     for agent in rig.tree.all():
         gone, limits = budgets.spent(rig.tree, agent), agent.meter.budget
         below = {one.id for one in rig.tree.subtree(agent)}
+        last_steps = len(below) + sum(one in below for one in broken)
         # What a model is asked aside, or was stopped in, is charged, and asks no budget.
         calls = [e.usage for e in asides if e.agent_id in below]
         aside = sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in calls)
         if limits.steps is not None:
-            assert gone.steps <= limits.steps + len(below)
+            assert gone.steps <= limits.steps + last_steps
         if limits.tokens is not None:
-            assert gone.tokens <= limits.tokens + aside + len(below) * TOKENS_A_STEP
+            assert gone.tokens <= limits.tokens + aside + last_steps * TOKENS_A_STEP
 
 
 def check_ends(events: Sequence[AgentEvent]) -> None:

@@ -1,8 +1,10 @@
 """Settings: each control changes its field, and nothing else."""
 
+from typing import get_args
+
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -31,7 +33,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.language_models.key_form import KeyForm
 from desktop_agent.gui.settings.dialog import SettingsDialog
-from desktop_agent.gui.settings.index import setting_entries
+from desktop_agent.gui.settings.index import PageName, setting_entries
 from desktop_agent.gui.settings.instructions_group import InstructionsBox
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, Switch
 from desktop_agent.gui.settings.rule_list import visible
@@ -87,6 +89,31 @@ CHANGES = [
     (lambda d: switch(d, "sandboxGpu"), {"sandbox": SandboxOptions(has_gpu=True)}),
     (lambda d: switch(d, "keepKeysInFile"), {"keep_keys_in_file": True}),
 ]
+
+
+class _Styled(QObject):
+    """Counts how often a widget was given a style while it filtered the app's events."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def eventFilter(self, _, event):
+        self.count += event.type() == QEvent.Type.StyleChange
+        return False
+
+
+def test_opening_does_not_hold_up_the_window_by_styling_each_page_again_and_again(
+    qtbot, qapp, theme
+):
+    styled = _Styled()
+    qapp.installEventFilter(styled)
+    one = SettingsDialog(theme, Settings())
+    qtbot.addWidget(one)
+    one.show()
+    qtbot.waitExposed(one)
+    qapp.removeEventFilter(styled)
+    assert styled.count < 4 * len(one.findChildren(QWidget))
 
 
 def test_a_control_changes_its_own_field_once(dialog):
@@ -478,6 +505,8 @@ def test_caches_are_listed_by_their_folders_and_emptied_each_by_itself(dialog, q
 def test_the_palette_offers_each_setting_by_the_name_it_has_here(dialog):
     """One that is missing there, or is called otherwise, is not found by typing."""
     kinds = (ChoiceBox, NumberBox, Switch, InstructionsBox)
+    for page in get_args(PageName):
+        dialog.open_page(page)
     controls = [one for kind in kinds for one in dialog.findChildren(kind)]
     # What belongs to a new rule or place is none; one whose card is hidden is offered by its page.
     for_a_rule = ("hostScope", "refuseKind", "refuseScope", "placeKind")
