@@ -34,6 +34,7 @@ import msgspec
 import pytest
 
 from desktop_agent.adapters.child_process import _spawn
+from desktop_agent.core.network.imports import import_httpx
 
 CAN_FORK = sys.platform == "linux"
 _SPAWN = "desktop_agent.adapters.child_process._spawn"
@@ -57,9 +58,15 @@ _MODULES = {
         "desktop_agent.__main__",
         "desktop_agent.headless.run",
         "desktop_agent.compose",
+        "desktop_agent.adapters.mcp.hosted_servers",
+        "desktop_agent.adapters.network.networked_sandbox",
+        "desktop_agent.adapters.sandbox.packages",
+        "desktop_agent.adapters.sandbox.registries",
         "desktop_agent.tools.builtin",
+        "anyio._backends._asyncio",
         "asyncio",
         "keyring",
+        "regex",
     ),
     "documents": (
         "argparse",
@@ -72,6 +79,25 @@ _MODULES = {
         "pypdf.generic",
     ),
 }
+# litellm's descriptions of what it reads, which it makes at its first request.
+_DESCRIBED = (
+    "litellm.types.llms.openai:ResponseCreatedEvent",
+    "litellm.types.router:GenericLiteLLMParams",
+    "litellm.types.router:LiteLLM_Params",
+    *(
+        f"litellm.types.utils:{name}"
+        for name in (
+            "Choices",
+            "Delta",
+            "Message",
+            "ModelResponse",
+            "ModelResponseStream",
+            "PromptTokensDetailsWrapper",
+            "StreamingChoices",
+            "Usage",
+        )
+    ),
+)
 
 
 class Start(msgspec.Struct):
@@ -389,14 +415,21 @@ def main() -> int:
     """Import everything, then fork; what is returned is the exit code of a new process."""
     kind, listening, *rest = sys.argv[1:]
     gc.disable()
+    if kind != "documents":
+        import_httpx()
     if kind == "hosts":
         setup = import_module("desktop_agent.model_host.litellm_client.setup")
         setup.prepare()
         setup.warm_up()
         for model in ("openai/responses/", "anthropic/"):
             asyncio.run(setup.make_ready(model))
+        import_module("desktop_agent.model_host.litellm_client.price_list").models()
     for name in _MODULES[kind]:
         import_module(name)
+    if kind == "hosts":
+        for name in _DESCRIBED:
+            module, _, of = name.partition(":")
+            getattr(import_module(module), of).model_rebuild()
     if rest:
         fork_hosts_at(rest[0])
     gc.freeze()

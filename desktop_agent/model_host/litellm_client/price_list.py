@@ -27,6 +27,7 @@ def price_list() -> dict[str, Any]:
     return {}
 
 
+@functools.cache
 def models() -> tuple[ModelInfo, ...]:
     """Return every chat model that litellm knows, by name."""
     found: dict[str, ModelInfo] = {}

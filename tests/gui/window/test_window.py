@@ -104,7 +104,7 @@ def test_a_change_happens_only_after_the_person_allowed_it(window, provider, pro
     write(qtbot, window, "Write it")
     allow = card_button(qtbot, window, "allowOnce")
     assert not made.exists()
-    assert window.flow.info.status == "needs_you"
+    qtbot.waitState(bridge_of(window).received, lambda: window.flow.info.status == "needs_you")
 
     def press():
         if isValid(allow):  # the card goes as soon as a press counts
@@ -232,7 +232,10 @@ def test_esc_asks_once_and_stops_at_the_second_press(window, provider, qtbot):
     write(qtbot, window, "Go on for ever")
     qtbot.waitState(
         bridge_of(window).received,
-        lambda: window.known.agent(window.flow.agent).status == "running",
+        lambda: (
+            window.known.agent(window.flow.agent).status == "running"
+            and window.flow.info.status == "running"
+        ),
     )
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert "Esc" in words_in(window.frame.notices)
