@@ -411,10 +411,8 @@ def _script(start: Start, files: Sequence[int]) -> int:
     return 0
 
 
-def main() -> int:
-    """Import everything, then fork; what is returned is the exit code of a new process."""
-    kind, listening, *rest = sys.argv[1:]
-    gc.disable()
+def _load(kind: str) -> None:
+    """Import everything that the new processes need."""
     if kind != "documents":
         import_httpx()
     if kind == "hosts":
@@ -424,12 +422,18 @@ def main() -> int:
         for model in ("openai/responses/", "anthropic/"):
             asyncio.run(setup.make_ready(model))
         import_module("desktop_agent.model_host.litellm_client.price_list").models()
+        for place in _DESCRIBED:
+            module, _, name = place.partition(":")
+            getattr(import_module(module), name).model_rebuild()
     for name in _MODULES[kind]:
         import_module(name)
-    if kind == "hosts":
-        for name in _DESCRIBED:
-            module, _, of = name.partition(":")
-            getattr(import_module(module), of).model_rebuild()
+
+
+def main() -> int:
+    """Import everything, then fork; what is returned is the exit code of a new process."""
+    kind, listening, *rest = sys.argv[1:]
+    gc.disable()
+    _load(kind)
     if rest:
         fork_hosts_at(rest[0])
     gc.freeze()
