@@ -6,7 +6,7 @@ from importlib import metadata
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from desktop_agent import __version__, paths
@@ -84,7 +84,8 @@ class AboutPage(SettingsPage):
             button.setAccessibleName(self.tr("Open the folder: {what}").format(what=words))
         head = QWidget()
         column(title, version, spacing=2, within=head)
-        self.fill(head, self._updates, places, self._parts())
+        parts = _PartsGroup(theme, self.tr("Made with"))
+        self.fill(head, self._updates, places, parts)
 
     def set_can_update(self, can_update: bool) -> None:
         """Offer the check, or not: a copy that was not installed does not know where to ask."""
@@ -93,29 +94,27 @@ class AboutPage(SettingsPage):
     def set_update_answer(self, answer: UpdateAnswer) -> None:
         self._updates.set_answer(answer)
 
-    def _parts(self) -> SettingGroup:
-        group = SettingGroup(self._theme, self.tr("Made with"))
-        table = QWidget()
-        grid = QGridLayout(table)
-        grid.setContentsMargins(0, 10, 0, 6)
-        grid.setHorizontalSpacing(16)
-        grid.setVerticalSpacing(5)
-        grid.setColumnStretch(0, 1)
-        for number, (package, title, licence) in enumerate(_PARTS):
-            grid.addWidget(ElidedLabel(title), number, 0)
-            grid.addWidget(TextLabel(_version(package), "subtle"), number, 1)
-            grid.addWidget(TextLabel(licence, "subtle"), number, 2)
-        group.add_widget(table)
-        self._texts = named(ReadOnlyText(), "licenceTexts", self.tr("Licences of all parts"))
-        self._texts.setMinimumHeight(220)
-        self._texts.hide()
-        show = GhostButton(self._theme, self.tr("Licences of all parts"), "file-text")
-        show.setObjectName("showLicences")
-        show.clicked.connect(self._show_texts)
-        holder = QWidget()
-        column(show, self._texts, spacing=-1, edges=(0, 6, 0, 8), within=holder)
-        group.add_widget(holder)
-        return group
+
+class _PartsGroup(SettingGroup):
+    """Whose work is in the app, looked up when somebody looks at it."""
+
+    def __init__(self, theme: Theme, title: str) -> None:
+        super().__init__(theme, title)
+        texts = ReadOnlyText(self)
+        self._texts = named(texts, "licenceTexts", self.tr("Licences of all parts"))
+        texts.setMinimumHeight(220)
+        texts.hide()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        if not self.row_count():
+            show = GhostButton(self._theme, self.tr("Licences of all parts"), "file-text")
+            show.setObjectName("showLicences")
+            show.clicked.connect(self._show_texts)
+            holder = QWidget()
+            column(show, self._texts, spacing=-1, edges=(0, 6, 0, 8), within=holder)
+            self.add_widget(_table())
+            self.add_widget(holder)
+        super().showEvent(event)
 
     def _show_texts(self) -> None:
         if not self._texts.toPlainText():
@@ -123,6 +122,20 @@ class AboutPage(SettingsPage):
             texts = [_licence(name) for name in names]
             self._texts.setPlainText("\n\n".join(filter(None, texts)))
         self._texts.setVisible(not self._texts.isVisible())
+
+
+def _table() -> QWidget:
+    table = QWidget()
+    grid = QGridLayout(table)
+    grid.setContentsMargins(0, 10, 0, 6)
+    grid.setHorizontalSpacing(16)
+    grid.setVerticalSpacing(5)
+    grid.setColumnStretch(0, 1)
+    for number, (package, title, licence) in enumerate(_PARTS):
+        grid.addWidget(ElidedLabel(title), number, 0)
+        grid.addWidget(TextLabel(_version(package), "subtle"), number, 1)
+        grid.addWidget(TextLabel(licence, "subtle"), number, 2)
+    return table
 
 
 def _version(package: str) -> str:

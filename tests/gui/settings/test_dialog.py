@@ -344,7 +344,9 @@ def test_hidden_characters_of_a_rule_are_made_visible():
 
 def test_the_licences_can_be_read(qtbot, dialog):
     dialog.open_page("about")
-    dialog.findChild(QAbstractButton, "showLicences").click()
+    button = dialog.findChild(QAbstractButton, "showLicences")
+    qtbot.waitUntil(button.isVisible)
+    button.click()
     texts = dialog.findChild(QWidget, "licenceTexts")
     assert texts.isVisible()
     assert "SIL OPEN FONT LICENSE" in texts.toPlainText().upper()
