@@ -13,11 +13,10 @@ from desktop_agent.core.events import SkillsChanged
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.skills import FolderTrust, Skill
 from tests.bench.report import report
-from tests.bench.stage import Stage, pause, run
+from tests.bench.stage import Stage, run, settled
 from tests.gui.skills.samples import many
 
 _SKILLS = 1_000
-_SETTLED_S = 6
 _WORDS = ("reports", "number 7", "skill-123", "writes checks", "zebra")
 
 
@@ -28,9 +27,8 @@ def _took(act: Callable[[], object]) -> float:
 
 
 async def _play(stage: Stage) -> None:
-    # The start of the app, with its model host, is measured elsewhere.
     await stage.new_session("demo")
-    await pause(_SETTLED_S)
+    await settled()
     flow, skills = stage.window.skills, many(_SKILLS)
     root = flow.root
 

@@ -29,6 +29,7 @@ from desktop_agent.gui.window.app_windows import AppWindows
 from desktop_agent.gui.window.main_window import MainWindow
 
 _TICK_MS = 16
+_SETTLED_S = 6
 
 
 class GapMeter(QObject):
@@ -62,6 +63,11 @@ class GapMeter(QObject):
         now = time.perf_counter()
         self.gaps_ms.append((now - self._last) * 1000)
         self._last = now
+
+
+async def settled() -> None:
+    """Wait until the start is over, with its model host and its check of the sandbox."""
+    await pause(_SETTLED_S)
 
 
 async def pause(seconds: float) -> None:

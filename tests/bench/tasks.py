@@ -22,11 +22,10 @@ from desktop_agent.engine.tasks.task_list import TaskList
 from desktop_agent.gui.tasks.graph import TaskGraph
 from desktop_agent.gui.tasks.panel import SidePanel
 from tests.bench.report import report
-from tests.bench.stage import Stage, pause, run
+from tests.bench.stage import Stage, pause, run, settled
 from tests.helpers.panels import follow
 
 _TASKS, _EDITS, _ROUNDS, _NODES, _FRAMES = 10_000, 1_000, 15, 500, 120
-_SETTLED_S = 6
 _SESSION, _AGENT = SessionId("se_bench"), AgentId("ag_bench")
 
 
@@ -191,9 +190,8 @@ async def _measure_rapid(stage: Stage) -> None:
 
 
 async def _play(stage: Stage) -> None:
-    # The start of the app, with its model host, is measured elsewhere.
     await stage.new_session("demo")
-    await pause(_SETTLED_S)
+    await settled()
     # No task comes before somebody has written.
     stage.window.frame.composer.set_text("Plan the garden.")
     while not stage.window.side._preload.is_done:
