@@ -43,7 +43,12 @@ class SettingsDialog(QDialog):
         self._settings = settings
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
+        # Each is made where it stays: what is put elsewhere has all in it styled again. The names
+        # come first, and so have the focus when it opens.
         self._pages = inside = QStackedWidget(self)
+        self._side = side = named(QFrame(self), "sidebar")
+        self._names = self._make_names()
+        column(self._names, None, spacing=-1, edges=(8, 14, 8, 8), within=side)
         self._appearance = AppearancePage(theme, settings, inside)
         self.models = ModelsPage(theme, settings, inside)
         self._behaviour = BehaviourPage(theme, settings, inside)
@@ -65,10 +70,6 @@ class SettingsDialog(QDialog):
         pages = (*self._editors[:3], self.rules, *self._editors[3:])
         for page in pages:
             self._pages.addWidget(page)
-        self._names = self._make_names()
-        side = named(QFrame(), "sidebar")
-        self._side = side
-        column(self._names, None, spacing=-1, edges=(8, 14, 8, 8), within=side)
         row(side, (self._pages, 1), spacing=0, within=self)
         self.setMinimumSize(560, 400)
         theme.changed.connect(self._fit)
