@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import metadata
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
@@ -13,6 +13,7 @@ from desktop_agent import __version__, paths
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.updates import UpdateAnswer
 from desktop_agent.gui.kit.folders import short_path
+from desktop_agent.gui.kit.reading_order import bring_into_sight
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
@@ -121,7 +122,11 @@ class _PartsGroup(SettingGroup):
             names = (_ALL,) if paths.resource(_ALL).is_file() else _BUNDLED
             texts = [_licence(name) for name in names]
             self._texts.setPlainText("\n\n".join(filter(None, texts)))
-        self._texts.setVisible(not self._texts.isVisible())
+        is_wanted = not self._texts.isVisible()
+        self._texts.setVisible(is_wanted)
+        if is_wanted:
+            # Below all else, it opens out of sight; it has its place once it is laid out.
+            QTimer.singleShot(0, self, lambda: bring_into_sight(self._texts))
 
 
 def _table() -> QWidget:

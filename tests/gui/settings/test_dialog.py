@@ -351,6 +351,8 @@ def test_the_licences_can_be_read(qtbot, dialog):
     assert texts.isVisible()
     assert "SIL OPEN FONT LICENSE" in texts.toPlainText().upper()
     assert "ISC" in texts.toPlainText()
+    # It opens below what could be seen.
+    qtbot.waitUntil(lambda: texts.visibleRegion().boundingRect().height() == texts.height())
 
 
 def test_every_page_is_reached_by_keyboard_and_every_control_has_a_name(qtbot, dialog):
