@@ -14,7 +14,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.settings import Settings
 from tests.bench.processes import rss_mb
 from tests.bench.report import report
-from tests.bench.stage import Stage, run, settled
+from tests.bench.stage import Stage, run
 from tests.helpers.make_session import make_session
 
 _MESSAGES = 10_000
@@ -71,7 +71,6 @@ def _scroll(page: QWidget) -> list[float]:
 async def _play(stage: Stage) -> None:
     before = rss_mb()
     await stage.new_session("demo")
-    await settled()
     delays: list[float] = []
     for _ in range(_OPENINGS):
         delays.append(await _open(stage, _SESSION))

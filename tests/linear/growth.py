@@ -20,7 +20,7 @@ ALLOWED = 2.5
 # their work, twice.
 _SURE = 2.2
 # Work of this many nanoseconds is far above what a call itself costs.
-ENOUGH = 12_000_000
+ENOUGH = 30_000_000
 # Work that costs less than this at the largest size is bounded long before, or harmless.
 _NEGLIGIBLE = 50_000
 _SMALL = (8, 12, 16, 20, 24, 28, 32, 48)

@@ -15,8 +15,8 @@ from tests.linear.parsers import ELSEWHERE, PARSERS, READING
 from tests.linear.patterns import modules
 
 LARGEST = 1 << 15
-_TRIED = 1 << 9
-_HEAVY = 2_000_000
+_TRIED = 1 << 10
+_HEAVY = 4_000_000
 
 
 def test_a_module_that_reads_a_format_is_on_the_list() -> None:

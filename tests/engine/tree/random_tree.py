@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import AllowOnce, Deny, Rule
-from desktop_agent.core.events import AgentSpawned, ApprovalRequested, QuestionAsked
+from desktop_agent.core.events import AgentSpawned, ApprovalRequested, QuestionAsked, StepStarted
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId, new_note_id
 from desktop_agent.core.notes import Note
@@ -64,7 +64,8 @@ class Tape:
 class RandomModel:
     """Plays what the tape says for each step: end, work, spawn, steer, ask, wait, stop, fail.
 
-    `overdrawn` collects steps that were taken past a budget.
+    `overdrawn` collects steps that were taken past a budget, `last_steps` the agents and numbers
+    of those without tools.
     """
 
     def __init__(self, tape: Tape, rig: RandomRig) -> None:
@@ -72,11 +73,15 @@ class RandomModel:
         self._rig = rig
         self._steps: Counter[AgentId] = Counter()
         self.overdrawn: list[str] = []
+        self.last_steps: set[tuple[AgentId, int]] = set()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         agent = AgentId(request.agent_id.split("/")[0])
         if request.agent_id == agent and request.tools:
             self._check_budgets(agent)
+        elif request.agent_id == agent:
+            begun = [e.step for e in self._rig.of(StepStarted) if e.agent_id == agent]
+            self.last_steps.add((agent, begun[-1]))
         self._steps[agent] += 1
         # Others get their turn at any place; some requests fail before, some after the words.
         for _ in range(self._tape.number(4)):

@@ -107,6 +107,7 @@ async def killed_story(folder: Path, model: list[int], person: list[int], moment
     }
     store.events[first.session_id] = list(events[: 1 + moment % len(events)])
     rig = RandomRig(folder, Tape(()), Tape(()), store=store)
+    rig.random_model.last_steps |= first.random_model.last_steps
     rig.engine.open_session(rig.session_id)
     rig.engine.resume(rig.agent_id)
     await played(rig)
@@ -171,16 +172,16 @@ def check_lives(rig: RandomRig) -> None:
 def check_budgets(rig: RandomRig) -> None:
     """No agent and those below it used more than it was given, but for a last step each.
 
-    One that the person stopped to say something else, or that failed, is taken again.
+    A last step that the person stopped to say something else is taken again.
     """
     # On disk are those from before a restart too, which is charged for them.
     events = rig.store.events[rig.session_id]
     asides = [e for e in events if isinstance(e, SideCallEnded)]
-    broken = [e.agent_id for e in events if isinstance(e, TurnEnded) and e.reason != "finished"]
+    stopped = stopped_last_steps(rig)
     for agent in rig.tree.all():
         gone, limits = budgets.spent(rig.tree, agent), agent.meter.budget
         below = {one.id for one in rig.tree.subtree(agent)}
-        last_steps = len(below) + sum(one in below for one in broken)
+        last_steps = len(below) + sum(stopped[one] for one in below)
         # What a model is asked aside, or was stopped in, is charged, and asks no budget.
         calls = [e.usage for e in asides if e.agent_id in below]
         aside = sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in calls)
@@ -188,6 +189,19 @@ def check_budgets(rig: RandomRig) -> None:
             assert gone.steps <= limits.steps + last_steps
         if limits.tokens is not None:
             assert gone.tokens <= limits.tokens + aside + last_steps * TOKENS_A_STEP
+
+
+def stopped_last_steps(rig: RandomRig) -> Counter[AgentId]:
+    """Return how many last steps of each agent were stopped."""
+    stopped: Counter[AgentId] = Counter()
+    steps: dict[AgentId, int] = {}
+    for event in rig.store.events[rig.session_id]:
+        if isinstance(event, StepStarted):
+            steps[event.agent_id] = event.step
+        elif isinstance(event, TurnEnded) and event.reason == "cancelled":
+            one = event.agent_id
+            stopped[one] += (one, steps.get(one, 0)) in rig.random_model.last_steps
+    return stopped
 
 
 def check_ends(events: Sequence[AgentEvent]) -> None:
