@@ -43,6 +43,7 @@ main(["--demo", sys.argv[1]])
 """
 # Each takes from 3 to 100 ms to load, or brings what does.
 LATER = {
+    "argparse",
     "asyncio",
     "ctypes",
     "desktop_agent.compose",
