@@ -53,7 +53,7 @@ class AgentLog:
         agent_id, events, kept, is_over = AgentId(""), list[AgentEvent](), 0, False
         steps: list[tuple[str, bytes]] = []
         for body in FrameBuffer().feed(self._file.read_bytes() if self._file.exists() else b""):
-            match pipe.from_outpost.decode(body):
+            match pipe.from_outpost().decode(body):
                 case pipe.AgentBegun(agent_id=agent_id):
                     pass
                 case pipe.AgentWorked(events=more):

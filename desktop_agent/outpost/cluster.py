@@ -126,7 +126,7 @@ class _Post:
         while True:
             first, told = await self.member.next(self._had)
             for one in told[max(0, self._had + 1 - first) :]:
-                self._work.heard(self, pipe.from_outpost.decode(one))
+                self._work.heard(self, pipe.from_outpost().decode(one))
             self._had = max(self._had, first + len(told) - 1)
 
     async def _guarded(self, loop: Coroutine[Any, Any, None]) -> None:

@@ -34,7 +34,7 @@ class Member:
             for number, order in enumerate(orders, first):
                 if number > self._taken:
                     self._taken = number
-                    await self._carry_out(pipe.to_outpost.decode(order))
+                    await self._carry_out(pipe.to_outpost().decode(order))
 
     async def next(self, after: int) -> tuple[int, list[bytes]]:
         """Wait for what comes after a number, up to which all is had; return it with its first."""

@@ -49,14 +49,13 @@ class Outpost:
         writer.write(frames.MARK + frame(hello))
         try:
             while True:
-                order = frames.to_outpost.decode(await read_frame(reader))
-                match order:
-                    case frames.Attach():
-                        self._attach(order, writer)
-                    case _ if isinstance(order, FromHost):
-                        self._work.take(order)
-                    case _:
-                        await self._carry_out(order)
+                order = frames.to_outpost().decode(await read_frame(reader))
+                if isinstance(order, frames.Attach):
+                    self._attach(order, writer)
+                elif isinstance(order, FromHost):
+                    self._work.take(order)
+                else:
+                    await self._carry_out(order)
         except (BrokenStream, msgspec.DecodeError, ConnectionError):
             pass
         finally:

@@ -193,7 +193,7 @@ from desktop_agent.core.pipes.frames import frame
 os.write(1, pipe.MARK + frame(pipe.Hello(pipe.PROTOCOL, "1", "epoch")))
 def order():
     body = sys.stdin.buffer.read(int.from_bytes(sys.stdin.buffer.read(4), "big"))
-    return pipe.to_outpost.decode(body)
+    return pipe.to_outpost().decode(body)
 while not isinstance(start := order(), pipe.StartAgent):
     pass
 mine = AgentId("ag_there")

@@ -47,7 +47,7 @@ class NodeOfTests:
         """See Member.next."""
         first, told = await self._unless_failed(self._member.next(after))
         for count, one in enumerate(told, 1):
-            if self.fails_after(pipe.from_outpost.decode(one)):
+            if self.fails_after(pipe.from_outpost().decode(one)):
                 self._failed.set()
                 return first, told[:count]
         return first, told

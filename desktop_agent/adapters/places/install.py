@@ -10,15 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-import tarfile
 from asyncio.subprocess import DEVNULL
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from desktop_agent.adapters.child_process import exited
 from desktop_agent.adapters.places.commands import in_shell
 from desktop_agent.adapters.places.stream import begin, end, last_words
 from desktop_agent.core.network.places import Place
+
+if TYPE_CHECKING:
+    import tarfile
 
 ARCHIVE = "outpost.tar.gz"
 _LOCK, _CLUSTER_LOCK = "outpost.lock", "cluster.lock"
@@ -89,6 +92,8 @@ async def install(place: Place, version: str, archive: bytes) -> None:
 
 def archive_of(package: Path, resources: Path, skills: Path) -> bytes:
     """Return our own files as they are installed, and what they need, as a tar file in gzip."""
+    import tarfile  # here, since it brings compressors along, 3 ms, and is rarely needed
+
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         for lock in (_LOCK, _CLUSTER_LOCK):

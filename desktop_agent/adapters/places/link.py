@@ -22,6 +22,7 @@ from desktop_agent.adapters.places.stream import (
 from desktop_agent.core.network.places import Place
 from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.pipes.frames import frame
+from desktop_agent.core.pipes.host_pipe import ToHost
 from desktop_agent.engine.base.places import PlaceLost
 
 _LONGEST_PAUSE_S = 15.0
@@ -148,11 +149,11 @@ class OutpostLink:
             self.send(pipe.Attach(self.epoch, self._number))
             await self._follower.attached()
             while True:
-                value = pipe.from_outpost.decode(await read_frame(process.stdout))
+                value = pipe.from_outpost().decode(await read_frame(process.stdout))
                 self._has_heard = True
                 if isinstance(value, pipe.Numbered):
                     self._take(value)
-                elif not isinstance(value, pipe.Hello):
+                elif isinstance(value, ToHost):
                     home.take(value)
         except BrokenStream as error:
             await asyncio.wait([errors], timeout=_WORDS_S)

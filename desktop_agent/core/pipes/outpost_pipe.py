@@ -8,6 +8,7 @@ to models, in the values of the model host's pipe, and their answers: these may 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -256,5 +257,15 @@ ToOutpost = Attach | OutpostOrder | AgentOrder | FromHost
 MemberNews = Numbered | AgentKept | AgentRefused
 FromOutpost = Hello | MemberNews | ToHost
 
-to_outpost = msgspec.msgpack.Decoder(ToOutpost)
-from_outpost = msgspec.msgpack.Decoder(FromOutpost)
+
+# Made when the first frame comes: it takes 5 ms, and most starts have no outpost.
+@cache
+def to_outpost() -> msgspec.msgpack.Decoder[ToOutpost]:
+    """Return what reads a frame that goes to an outpost."""
+    return msgspec.msgpack.Decoder(ToOutpost)
+
+
+@cache
+def from_outpost() -> msgspec.msgpack.Decoder[FromOutpost]:
+    """Return what reads a frame that comes from an outpost."""
+    return msgspec.msgpack.Decoder(FromOutpost)

@@ -10,7 +10,7 @@ import os
 import re
 import unicodedata
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import PurePath
 
@@ -86,8 +86,6 @@ _HARMLESS = ((".env.example",), (".env.sample",), (".env.template",), (".env.dis
 
 
 _ASKED_FOLDERS = _RUN_FOLDERS | _AGENT_FOLDERS
-_ASKED_NAME = re.compile("|".join(map(translate, (*_RUN_NAMES, *_AGENT_NAMES))))
-_SECRET_NAME = re.compile("|".join(map(translate, _SECRET_NAMES)))
 _DOTTED = sorted(
     name
     for name in (*HOME_SECRETS, *_RUN_FOLDERS, *_AGENT_FOLDERS, *_SECRET_NAMES, *_RUN_NAMES)
@@ -95,7 +93,6 @@ _DOTTED = sorted(
 )
 _NOWHERE = OwnPlaces()
 _Parts = tuple[str, ...]
-_HOME_SECRET = re.compile(f"/(?:{'|'.join(re.escape(n.casefold()) for n in HOME_SECRETS)})/")
 
 
 def names_of(folders: Folders, given: str, path: PurePath) -> tuple[PurePath, ...]:
@@ -119,7 +116,7 @@ def is_protected(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
     for folder, name in pairwise(parts):
         if any(fnmatchcase(name, wanted) for wanted in _PARTS_OF.get(folder, ())):
             return True
-    if _matches(parts, _ASKED_NAME):
+    if _matches(parts, _asked_name()):
         return True
     return is_secret(path, own) or any(_is_below(parts, _folded_parts(place)) for place in own.kept)
 
@@ -133,11 +130,11 @@ def is_program(path: str | PurePath, own: OwnPlaces) -> bool:
 def is_secret(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
     """Whether even reading this file is asked about: keys, passwords, tokens."""
     parts = _folded_parts(path)
-    if _HOME_SECRET.search(f"/{'/'.join(parts)}/"):
+    if _home_secret().search(f"/{'/'.join(parts)}/"):
         return True
     if any(_begins_with(parts, _folded_parts(place)) for place in own.private):
         return True
-    return parts[-1:] not in _HARMLESS and _matches(parts, _SECRET_NAME)
+    return parts[-1:] not in _HARMLESS and _matches(parts, _secret_name())
 
 
 def search_exclusions() -> tuple[str, ...]:
@@ -161,6 +158,22 @@ def private_below(folder: PurePath, own: OwnPlaces) -> tuple[str, ...]:
     inner = (PurePath(place) for place in own.private)
     below = (place.relative_to(folder) for place in inner if place.is_relative_to(folder))
     return tuple(place.as_posix() for place in below)
+
+
+# Compiled when the first path is looked at: it takes 3 ms.
+@cache
+def _asked_name() -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, (*_RUN_NAMES, *_AGENT_NAMES))))
+
+
+@cache
+def _secret_name() -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, _SECRET_NAMES)))
+
+
+@cache
+def _home_secret() -> re.Pattern[str]:
+    return re.compile(f"/(?:{'|'.join(re.escape(n.casefold()) for n in HOME_SECRETS)})/")
 
 
 def _is_below(parts: _Parts, folder: _Parts) -> bool:
