@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.core.approvals import Deny
+from desktop_agent.core.approvals import AllowOnce, Deny
 from desktop_agent.core.events import ApprovalRequested, ToolEnded
 from desktop_agent.core.mcp import McpServer
 from tests.helpers.scripted import calls, says
@@ -345,6 +345,25 @@ async def test_a_tool_that_is_described_otherwise_is_asked_about_again(tmp_path:
         reasons = [event.request.reason for event in rig.of(ApprovalRequested)]
         assert len(reasons) == 2, "once it was allowed, the rule holds again"
         assert "describes this tool otherwise" in reasons[1]
+
+
+async def test_a_tool_that_is_described_otherwise_while_its_call_waits_is_not_called(
+    tmp_path: Path,
+) -> None:
+    script = (calls(("mcp__turns__do", {})), calls(("mcp__turns__do", {})), says("no"))
+    async with rig_with(tmp_path, *script, servers=[hostile("turns")]) as rig:
+        rig.send("look")
+        first = await rig.until(ApprovalRequested)
+        await rig.engine.mcp_prompt(rig.root, "turns", "do", {})
+        await rig.until_state("turns", lambda state: state.changed == ("do",))
+        rig.engine.decide(first.request.id, AllowOnce())
+        ended = await rig.until(ToolEnded)
+        assert ended.result.is_error
+        assert "otherwise" in ended.result.text
+        again = await rig.until(ApprovalRequested, 2)
+        assert "describes this tool otherwise" in again.request.reason
+        rig.engine.decide(again.request.id, AllowOnce())
+        assert (await rig.until(ToolEnded, 2)).result.text == "done"
 
 
 async def test_a_server_over_http_is_used_and_found_again_after_it_was_restarted(

@@ -21,6 +21,7 @@ from desktop_agent.core.mcp import (
     McpPhase,
     McpServer,
     McpState,
+    McpTool,
 )
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
@@ -35,6 +36,10 @@ _SOUND_S = 60.0
 _PERSON_S = 60.0
 # One that never worked is not tried for ever.
 _MOST_TRIES = 5
+_OTHERWISE = (
+    "It describes the tool “{name}” otherwise since this call was made, so it was not called. "
+    "Look at the tool and call again."
+)
 
 PrepareLaunch = Callable[[McpServer], Awaitable[Launch]]
 
@@ -115,9 +120,16 @@ class Instance:
         self._signs_in = signs_in
         self._begin(0.0)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
-        """Call a tool; one that is down is started for it. Raises McpError."""
-        return await (await self._connected()).call(tool, arguments, ask)
+    async def call(self, tool: McpTool, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
+        """Call a tool; a server that is down is started for it. Raises McpError.
+
+        One that is described otherwise by now is not called: the user allowed something else.
+        """
+        connection = await self._connected()
+        now = next((one for one in self.offer.tools if one.name == tool.name), tool)
+        if now.digest != tool.digest:
+            raise McpError(_OTHERWISE.format(name=tool.name))
+        return await connection.call(tool.name, arguments, ask)
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpAnswer:
         """Return the text of a prompt, as `call`. Raises McpError."""

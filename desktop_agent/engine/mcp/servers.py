@@ -414,7 +414,7 @@ class Servers:
         calling = self._calling.setdefault((root, offered.server), [])
         calling.append(caller := (ctx.boundary.session_id, ctx.agent_id))
         try:
-            return await instance.call(offered.tool.name, arguments, ask)
+            return await instance.call(offered.tool, arguments, ask)
         finally:
             calling.remove(caller)
 
