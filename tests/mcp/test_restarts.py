@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.mcp import McpError, McpOffer, McpServer, McpTool
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.engine.mcp import instance
 from desktop_agent.engine.mcp.instance import Instance
 from desktop_agent.engine.mcp.ports import Launch, Listener
@@ -32,11 +33,18 @@ class _Clock(selectors.DefaultSelector):
 
 
 class _Connection:
+    """Takes a second to end."""
+
+    def __init__(self, still_open: set[Any]) -> None:
+        self._still_open = still_open
+        still_open.add(self)
+
     def log(self, most: int) -> tuple[()]:
         return ()
 
     async def close(self) -> None:
-        pass
+        await asyncio.sleep(1)
+        self._still_open.discard(self)
 
 
 class _Server:
@@ -44,6 +52,7 @@ class _Server:
 
     def __init__(self, *runs: float | None) -> None:
         self.starts: list[float] = []
+        self.still_open: set[Any] = set()
         self._runs: Iterator[float | None] = iter(runs)
         self.is_done = asyncio.Event()
 
@@ -58,7 +67,7 @@ class _Server:
             loop.call_soon(self.is_done.set)
         else:
             loop.call_later(runs_s, listener.ended, "It was ended.", False)
-        return _Connection()
+        return _Connection(self.still_open)
 
     async def close(self) -> None:
         pass
@@ -128,3 +137,57 @@ def test_a_server_that_never_worked_is_left_alone_after_five_tries_until_it_is_r
         await one.close()
 
     _in_passing_time(work(), monkeypatch)
+
+
+def test_a_server_that_is_restarted_twice_at_once_runs_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work() -> None:
+        server = _Server()
+        one = _started(server)
+        await server.is_done.wait()
+        await asyncio.gather(one.restart(), one.restart())
+        await asyncio.sleep(10)
+        assert len(server.still_open) == 1
+        await one.close()
+        assert not server.still_open
+
+    _in_passing_time(work(), monkeypatch)
+
+
+def test_a_server_that_is_taken_away_while_it_restarts_stays_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work() -> None:
+        server = _Server()
+        one = _started(server)
+        await server.is_done.wait()
+        await asyncio.gather(one.restart(), one.close())
+        await asyncio.sleep(10)
+        assert not server.still_open
+
+    _in_passing_time(work(), monkeypatch)
+
+
+def test_a_call_that_waits_for_the_start_of_a_server_ends_when_that_is_taken_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never(configured: McpServer) -> Launch:
+        await asyncio.Event().wait()
+        return Launch(configured, "/")
+
+    async def work() -> None:
+        server = McpServer("one", "one")
+        one = Instance(server, _Server(), never, lambda: None, lambda _: None)
+        call = asyncio.ensure_future(one.call(McpTool("look"), {}, _unasked))
+        await asyncio.sleep(1)
+        await one.close()
+        async with asyncio.timeout(60):
+            with pytest.raises(McpError, match="does not run"):
+                await call
+
+    _in_passing_time(work(), monkeypatch)
+
+
+async def _unasked(form: ServerForm) -> FormAnswer:
+    raise AssertionError(form)

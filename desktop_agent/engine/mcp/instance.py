@@ -80,6 +80,8 @@ class Instance:
         self._written: tuple[McpLine, ...] = ()
         self._settled = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
+        self._restarting = asyncio.Lock()
+        self._is_closed = False
         self._endings: set[asyncio.Task[None]] = set()
 
     @property
@@ -105,7 +107,8 @@ class Instance:
 
     def start(self) -> None:
         """Start it now, in the background; one that runs goes on."""
-        if self._phase == "running" or (self._phase == "starting" and self._running is not None):
+        is_starting = self._phase == "starting" and self._running is not None
+        if self._phase == "running" or is_starting or self._restarting.locked():
             return
         self._begin(0.0)
 
@@ -115,10 +118,11 @@ class Instance:
 
     async def restart(self, *, signs_in: bool = False) -> None:
         """End it and start it anew; `signs_in`: the user is there to sign in."""
-        await self.close()
-        self._tries = 0
-        self._signs_in = signs_in
-        self._begin(0.0)
+        async with self._restarting:
+            await self.stop()
+            self._tries = 0
+            self._signs_in = signs_in
+            self._begin(0.0)
 
     async def call(self, tool: McpTool, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
         """Call a tool; a server that is down is started for it. Raises McpError.
@@ -151,11 +155,17 @@ class Instance:
         return self._connection
 
     async def close(self) -> None:
+        """End it for good: nothing starts it any more, and nobody waits for it."""
+        self._is_closed = True
+        await self.stop()
+        self._settled.set()
+
+    async def stop(self) -> None:
         """End it."""
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.wait([self._running])
+        while (running := self._running) is not None:
             self._running = None
+            running.cancel()
+            await asyncio.wait([running])
         connection = self._disconnected()
         self._sign_in_url = ""
         if connection is not None:
@@ -176,6 +186,8 @@ class Instance:
     # -- inside ------------------------------------------------------------------------------
 
     def _begin(self, pause_s: float) -> None:
+        if self._is_closed:
+            return
         if self._running is not None:
             self._running.cancel()
         if not pause_s:

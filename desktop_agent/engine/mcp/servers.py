@@ -330,7 +330,7 @@ class Servers:
 
     async def _sign_out(self, url: str) -> None:
         instances = self._at(url)
-        await asyncio.gather(*(each.close() for each in instances))
+        await asyncio.gather(*(each.stop() for each in instances))
         try:
             async with self._keyring:
                 await asyncio.to_thread(self.memory.grants.forget, url)
