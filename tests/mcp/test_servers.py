@@ -17,6 +17,7 @@ import pytest
 from desktop_agent.core.approvals import AllowOnce, Deny
 from desktop_agent.core.events import ApprovalRequested, ToolEnded
 from desktop_agent.core.mcp import McpServer
+from desktop_agent.engine.mcp import servers
 from tests.helpers.scripted import calls, says
 from tests.mcp.rig import SERVERS, McpRig, honest, hostile
 
@@ -117,6 +118,20 @@ async def test_one_server_that_fails_stops_neither_the_others_nor_the_turn(tmp_p
         assert "“no-such-program-anywhere” was not found" in gone.problem
         babble = await rig.until_state("babbles", lambda state: state.phase == "failed")
         assert "something else than MCP" in babble.problem
+
+
+async def test_a_server_that_never_answers_holds_up_one_step_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = (says("first"), calls(("echo", {"what": "more"})), says("second"))
+    async with rig_with(tmp_path, *script, servers=[hostile("hangs")]) as rig:
+        with monkeypatch.context() as soon:
+            soon.setattr(servers, "_PATIENCE_S", 0.1)
+            await rig.run("one")
+        await rig.at_rest()
+        await rig.run("two")
+        assert rig.messages[-1].text == "second"
+        assert rig.states()["hangs"].phase == "starting"
 
 
 async def test_a_server_that_was_killed_comes_back_by_itself(tmp_path: Path) -> None:

@@ -82,6 +82,8 @@ class Instance:
         self._running: asyncio.Task[None] | None = None
         self._restarting = asyncio.Lock()
         self._is_closed = False
+        # Since it last ran, or was restarted.
+        self.was_waited_for = False
         self._endings: set[asyncio.Task[None]] = set()
 
     @property
@@ -120,7 +122,7 @@ class Instance:
         """End it and start it anew; `signs_in`: the user is there to sign in."""
         async with self._restarting:
             await self.stop()
-            self._tries = 0
+            self._tries, self.was_waited_for = 0, False
             self._signs_in = signs_in
             self._begin(0.0)
 
@@ -221,6 +223,7 @@ class Instance:
         if self._phase != "running":
             self._since = time.time()
         self._signs_in, self._sign_in_url = False, ""
+        self.was_waited_for = False
         words = f"{left_out} of its tools are too large or too many, and left out."
         self._show("running", words if left_out else "")
         self._settled.set()

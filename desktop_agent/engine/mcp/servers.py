@@ -119,14 +119,19 @@ class Servers:
         self._tell(root)
 
     async def ready(self, root: str) -> None:
-        """Have a folder's servers run, or failed; waits for a while. Never raises."""
+        """Have a folder's servers run, or failed; waits for a while, once. Never raises."""
         self.refresh(root)
-        starting = [each.settled() for each in self._folders.get(root, {}).values()]
-        if starting:
-            waits = [asyncio.ensure_future(each) for each in starting]
+        every = self._folders.get(root, {}).values()
+        waits = {asyncio.ensure_future(o.settled()): o for o in every if not o.was_waited_for}
+        if not waits:
+            return
+        try:
             _, late = await asyncio.wait(waits, timeout=_PATIENCE_S)
-            for each in late:
-                each.cancel()
+            for wait in late:
+                waits[wait].was_waited_for = True
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     def refresh(self, root: str) -> None:
         """Look at the configuration again: start what is new, end what has gone."""
