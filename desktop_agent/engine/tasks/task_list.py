@@ -57,6 +57,8 @@ class TaskList:
         self._tasks: Tasks = _rederived(tasks, self._edges)
         self._next_id = state.next_id
         self._revision = state.revision
+        # Those that subagents work on, once for each.
+        self._lent: list[int] = []
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -179,9 +181,18 @@ class TaskList:
         return True
 
     def begin_anew(self, emit: Callable[[ListChanged], None]) -> None:
-        """Empty the list and count from 1 again: nobody knows of its ids any more."""
+        """Empty the list and count from 1 again, unless a subagent knows of an id still."""
         self._check()
-        self._commit({}, frozenset(), next_id=1, emit=emit)
+        self._commit({}, frozenset(), next_id=None if self._lent else 1, emit=emit)
+
+    def lend(self, task_id: int) -> None:
+        """A subagent works on a task: what it ends with is about this id."""
+        self._lent.append(task_id)
+
+    def give_back(self, task_id: int) -> None:
+        """It has ended."""
+        if task_id in self._lent:
+            self._lent.remove(task_id)
 
     # -- inside ----------------------------------------------------------------------------
 

@@ -115,6 +115,9 @@ class Agents:
         self._agents[agent.id] = agent
         if agent.spec is not None:
             self._children.setdefault(agent.spec.parent_id, []).append(agent.id)
+            parent = self.parent(agent)
+            if agent.spec.task_id and agent.end is None and parent is not None:
+                parent.tasks.lend(agent.spec.task_id)
 
     def all(self) -> list[Agent]:
         """Return every agent, children before their parents."""
@@ -405,6 +408,7 @@ class Agents:
         number = agent.spec.task_id
         if not number:
             return "", ""
+        parent.tasks.give_back(number)
         try:
             if status == "completed":
                 parent.tasks.update(number, TaskChanges(status="completed"))

@@ -25,6 +25,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.engine.tree.messaging import NO_ANSWER
 from desktop_agent.engine.tree.reports import shortened
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
@@ -196,6 +197,25 @@ async def test_the_linked_task_follows_the_child(tmp_path: Path, script, status,
     last = [e.tasks for e in rig.of(ListChanged) if e.agent_id == rig.agent_id][-1]
     assert (last[0].status, last[0].owner) == (status, owner)
     assert f"Task #1 is {status}" in rig.notes_to(rig.agent_id, "report")[0]
+
+
+async def test_a_child_that_ends_after_the_list_was_begun_anew_changes_no_task_of_it(
+    tmp_path: Path,
+) -> None:
+    main = [calls(("TaskCreate", {"subject": "old"})), spawns("job", task_id=1), says("ok")]
+    held = gate(answer=says("done"))
+    rig = TreeRig(tmp_path, [*main, says("I see")], {"job": [held]})
+    rig.send("go")
+    await held.reached.wait()
+    await rig.until(TurnEnded)
+    await rig.at_rest()
+    rig.engine.clear_context(rig.agent_id)
+    rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text="call the bank"))
+    held.gate.set()
+    await rig.ended(await rig.child())
+    await rig.status(rig.agent_id, "idle")
+    left = rig.agent(rig.agent_id).tasks.tasks
+    assert [(task.subject, task.status) for task in left] == [("call the bank", "pending")]
 
 
 # -- A6, A11, X: status and stop -----------------------------------------------------------

@@ -26,6 +26,7 @@ from desktop_agent.core.events import (
     ToolEnded,
     TurnEnded,
 )
+from desktop_agent.core.tasks import TaskEdit
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
 from tests.helpers.prose import prose
 from tests.helpers.scripted import MemoryStore, calls, says
@@ -346,3 +347,24 @@ def copy_as_killed(source: Path, target: Path) -> None:
         part = Path(f"{source}{suffix}")
         if part.exists():
             Path(f"{target}{suffix}").write_bytes(part.read_bytes())
+
+
+async def test_after_a_restart_no_task_gets_the_id_that_a_subagent_still_works_on(
+    tmp_path: Path,
+) -> None:
+    main = [calls(("TaskCreate", {"subject": "old"})), spawns("job", task_id=1), says("ok")]
+    held = gate()
+    first = TreeRig(tmp_path, main, {"job": [held]})
+    first.send("go")
+    await held.reached.wait()
+    await first.until(TurnEnded)
+    rig = TreeRig(tmp_path, [says("I see")], {"job": [says("done")]}, store=killed(first))
+    await first.engine.close()
+    rig.engine.open_session(rig.session_id)
+    rig.engine.clear_context(rig.agent_id)
+    rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text="call the bank"))
+    rig.engine.resume(await first.child())
+    await rig.until(AgentEnded)
+    await rig.status(rig.agent_id, "idle")
+    left = rig.agent(rig.agent_id).tasks.tasks
+    assert [(task.subject, task.status) for task in left] == [("call the bank", "pending")]
