@@ -94,13 +94,25 @@ class Approvals:
         waiting = self._waiting.get(request_id)
         if waiting is None or waiting.answer.done():
             return
+        before = self._rules
         rule = decision.rule if isinstance(decision, AllowAlways | Deny) else None
         if rule is not None:
             others = decision.others if isinstance(decision, AllowAlways) else ()
             self._remember(rule, *others, origin=waiting.request.title, uses=1)
-        self._resolve(waiting, decision)
+        try:
+            self._resolve(waiting, decision)
+        except StoreError:
+            self._take_back(before)
+            raise
         if rule is not None:
             self._resolve_others()
+
+    def _take_back(self, rules: tuple[Rule, ...]) -> None:
+        """Have these rules again; what the disk refuses of that is saved with the next change."""
+        if rules != self._rules:
+            self._rules = rules
+            with suppress(StoreError):
+                self._store.save_rules(rules)
 
     def _resolve(self, waiting: _Open, decision: Decision) -> None:
         waiting.session.emit(waiting.resolved(decision))

@@ -289,6 +289,26 @@ async def test_a_rule_that_can_not_be_saved_allows_nothing(disk: PickyDisk, begi
     await rig.engine.close()
 
 
+async def test_a_decision_that_can_not_be_saved_leaves_no_rule_behind(
+    disk: PickyDisk, begin: Begin
+) -> None:
+    kept = Rule("write", "", scope="session", where="se_elsewhere")
+    rig = begin(calls(("write", {"what": "x"})), calls(("write", {"what": "y"})), says("done"))
+    rig.engine.add_rule(kept)
+    rig.send("go")
+    asked = (await rig.until(ApprovalRequested)).request
+    disk.refuse("ApprovalResolved")
+    rig.engine.decide(asked.id, AllowAlways(Rule("write", "", scope="everywhere")))
+    assert "nothing was done" in (await rig.until(CommandRefused)).message
+    assert [rule.scope for rule in await rig.engine.rules()] == ["session"]
+    rig.engine.decide(asked.id, AllowOnce())
+    again = await rig.until(ApprovalRequested, 2)
+    assert rig.gates.ran == ["x"]
+    rig.engine.decide(again.request.id, AllowOnce())
+    await rig.until(TurnEnded)
+    await rig.engine.close()
+
+
 async def test_a_rule_of_the_settings_that_can_not_be_saved_is_refused_in_words(
     disk: PickyDisk, begin: Begin
 ) -> None:
