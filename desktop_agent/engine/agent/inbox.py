@@ -37,8 +37,9 @@ class InboxClosed(Exception):
 class Inbox:
     """Notes in the order they came; edits keep the place.
 
-    Each change is on disk first: StoreError is raised, and then nothing changed. Only what the
-    end of an agent brings, its report and the notes it did not read, is told in any case.
+    Each change is on disk first: StoreError is raised, and then nothing changed. Only what tells of
+    what has happened is told in any case: the report of an agent that ended, the notes it did not
+    read, an edit of the task list.
     """
 
     def __init__(self, record: AgentRecord, session: Session) -> None:
@@ -86,7 +87,7 @@ class Inbox:
         self._hold(note)
 
     def put_report(self, note: Note) -> None:
-        """Queue what must reach the agent whatever the disk says: somebody's end."""
+        """Queue what must reach the agent whatever the disk says: of what has happened already."""
         if self._is_closed:
             raise InboxClosed
         self._session.conclude(NoteQueued(self._agent_id, note))
@@ -117,7 +118,8 @@ class Inbox:
                 note_id, earlier = note.id, note.origin
         edits = with_edit(earlier, edit)
         now = time.time()
-        self.put(Note(note_id, edits_text(edits), "task_edit", created_at=now, origin=edits))
+        # The list is changed, and on disk: what tells of that is told in any case.
+        self.put_report(Note(note_id, edits_text(edits), "task_edit", created_at=now, origin=edits))
 
     def edit(self, note_id: NoteId, text: str) -> None:
         """Change a note that still waits; one that was taken is left alone."""

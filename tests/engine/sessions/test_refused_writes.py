@@ -36,6 +36,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.messages import TextPart, open_calls
 from desktop_agent.core.parts.origins import Report
+from desktop_agent.core.tasks import TaskEdit
 from tests.e2e.write_trial import DATABASE, KINDS, Disk
 from tests.engine.rig import Rig
 from tests.engine.tree.tree_rig import WAIT, TreeRig, spawns
@@ -306,6 +307,22 @@ async def test_a_decision_that_can_not_be_saved_leaves_no_rule_behind(
     assert rig.gates.ran == ["x"]
     rig.engine.decide(again.request.id, AllowOnce())
     await rig.until(TurnEnded)
+    await rig.engine.close()
+
+
+async def test_an_edit_of_the_list_is_made_and_told_to_the_agent_or_refused(
+    disk: PickyDisk, begin: Begin
+) -> None:
+    rig = begin(says("done"), children={})
+    for refused in ("ListChanged", "NoteQueued"):
+        disk.refuse(refused)
+        rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text=refused))
+        has_failed = bool(rig.of(CommandRefused))
+        disk.free()
+        subjects = [task.subject for task in rig.agent(rig.agent_id).tasks.tasks]
+        told = rig.notes_to(rig.agent_id, "task_edit")
+        assert has_failed == (refused not in subjects) == (refused not in " ".join(told))
+        rig.events = [event for event in rig.events if not isinstance(event, CommandRefused)]
     await rig.engine.close()
 
 
