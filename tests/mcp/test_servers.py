@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -15,10 +16,12 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.approvals import AllowOnce, Deny
-from desktop_agent.core.events import ApprovalRequested, ToolEnded
+from desktop_agent.core.events import ApprovalRequested, ToolEnded, TurnEnded
+from desktop_agent.core.ids import new_session_id
 from desktop_agent.core.mcp import McpServer
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.mcp import servers
-from tests.helpers.scripted import calls, says
+from tests.helpers.scripted import Waits, calls, says
 from tests.mcp.rig import SERVERS, McpRig, honest, hostile
 
 
@@ -379,6 +382,24 @@ async def test_a_tool_that_is_described_otherwise_while_its_call_waits_is_not_ca
         assert "describes this tool otherwise" in again.request.reason
         rig.engine.decide(again.request.id, AllowOnce())
         assert (await rig.until(ToolEnded, 2)).result.text == "done"
+
+
+async def test_a_server_that_describes_its_tools_by_the_folder_is_used_in_two_at_once(
+    tmp_path: Path,
+) -> None:
+    held = Waits(asyncio.Event(), answer=calls(("mcp__places__do", {})))
+    script = (held, says("of the other folder"), says("done"))
+    async with rig_with(tmp_path, *script, servers=[hostile("places")]) as rig:
+        rig.allow_all()
+        rig.send("one")
+        await held.reached.wait()
+        (tmp_path / "other").mkdir()
+        rig.session_id = new_session_id()
+        rig.engine.new_session(rig.session_id, Workspace(str(tmp_path / "other")), model="m")
+        await rig.run("two")
+        held.gate.set()
+        assert (await rig.until(ToolEnded)).result.text == "done"
+        await rig.until(TurnEnded, 2)
 
 
 async def test_a_server_over_http_is_used_and_found_again_after_it_was_restarted(

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -21,11 +20,10 @@ from desktop_agent.core.mcp import (
     McpPhase,
     McpServer,
     McpState,
-    McpTool,
 )
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
-from desktop_agent.engine.mcp.ports import AskForm, Launch, Listener, McpConnection, McpConnector
+from desktop_agent.engine.mcp.ports import Launch, Listener, McpConnection, McpConnector
 
 _log = logging.getLogger(__name__)
 
@@ -36,10 +34,6 @@ _SOUND_S = 60.0
 _PERSON_S = 60.0
 # One that never worked is not tried for ever.
 _MOST_TRIES = 5
-_OTHERWISE = (
-    "It describes the tool “{name}” otherwise since this call was made, so it was not called. "
-    "Look at the tool and call again."
-)
 
 PrepareLaunch = Callable[[McpServer], Awaitable[Launch]]
 
@@ -126,26 +120,16 @@ class Instance:
             self._signs_in = signs_in
             self._begin(0.0)
 
-    async def call(self, tool: McpTool, arguments: Mapping[str, Any], ask: AskForm) -> McpAnswer:
-        """Call a tool; a server that is down is started for it. Raises McpError.
-
-        One that is described otherwise by now is not called: the user allowed something else.
-        """
-        connection = await self._connected()
-        now = next((one for one in self.offer.tools if one.name == tool.name), tool)
-        if now.digest != tool.digest:
-            raise McpError(_OTHERWISE.format(name=tool.name))
-        return await connection.call(tool.name, arguments, ask)
-
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpAnswer:
-        """Return the text of a prompt, as `call`. Raises McpError."""
-        return await _in_time((await self._connected()).prompt(name, arguments))
+        """Return the text of a prompt. Raises McpError."""
+        return await _in_time((await self.connected()).prompt(name, arguments))
 
     async def read(self, uri: str) -> McpAnswer:
-        """Return what a resource holds, as `call`. Raises McpError."""
-        return await _in_time((await self._connected()).read(uri))
+        """Return what a resource holds. Raises McpError."""
+        return await _in_time((await self.connected()).read(uri))
 
-    async def _connected(self) -> McpConnection:
+    async def connected(self) -> McpConnection:
+        """Return the connection; a server that is down is started for it. Raises McpError."""
         if self._phase != "running":
             self.start()
             await self.settled()

@@ -46,6 +46,10 @@ _FOLDER_UNCONTAINED = (
     "No sandbox holds here, and a folder's own server runs in one only. Add it as yours to allow "
     "it to use all your files."
 )
+_OTHERWISE = (
+    "it describes this tool otherwise since it was called, so it was not used. Look at the tool "
+    "and call again."
+)
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -419,9 +423,24 @@ class Servers:
         calling = self._calling.setdefault((root, offered.server), [])
         calling.append(caller := (ctx.boundary.session_id, ctx.agent_id))
         try:
-            return await instance.call(offered.tool, arguments, ask)
+            connection = await instance.connected()
+            self._require_unchanged(offered)
+            return await connection.call(offered.tool.name, arguments, ask)
         finally:
             calling.remove(caller)
+
+    def _require_unchanged(self, offered: Offered) -> None:
+        """Raise McpError if a tool is described otherwise by now: something else was allowed.
+
+        In each folder a server of the user's may describe it in another way.
+        """
+        digests: set[str] = set()
+        for root, folder in self._folders.items():
+            if offered.where in ("", root) and (one := folder.get(offered.server)):
+                same = (tool for tool in one.offer.tools if tool.name == offered.tool.name)
+                digests.update(tool.digest for tool in same)
+        if digests and offered.tool.digest not in digests:
+            raise McpError(_OTHERWISE)
 
     # -- for the person ------------------------------------------------------------------------
 
