@@ -74,6 +74,21 @@ def test_what_others_wrote_into_the_file_stays(tmp_path: Path) -> None:
         file.resolved(server, "/x")
 
 
+def test_a_server_that_is_renamed_keeps_its_secrets_and_none_stays_behind(tmp_path: Path) -> None:
+    secrets = Secrets(tmp_path, environment={})
+    file = McpFile(tmp_path, lambda: secrets, environment={})
+    env = {"MY_TOKEN": "hush-hush-hush", "OLD_TOKEN": "long-forgotten"}
+    first = file.save(McpServer("github", "run", env=env))
+    kept = {"MY_TOKEN": first.env["MY_TOKEN"]}
+    file.save(msgspec.structs.replace(first, name="gh", env=kept), "github")
+    (renamed,) = file.servers()
+    assert renamed.name == "gh"
+    assert file.resolved(renamed, "/x").env == {"MY_TOKEN": "hush-hush-hush"}
+    for variable in env:
+        with pytest.raises(McpError, match=f"{variable} is not known any more"):
+            file.secret(first, variable)
+
+
 @pytest.mark.parametrize(
     "entry",
     [

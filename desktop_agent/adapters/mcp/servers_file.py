@@ -81,7 +81,14 @@ class McpFile:
         return other_apps.found()
 
     def save(self, server: McpServer, replaces: str = "") -> McpServer:
-        """Keep a server, its secrets apart, and return it as it is kept. Raises McpError."""
+        """Keep a server, its secrets apart, and return it as it is kept. Raises McpError.
+
+        One that is renamed keeps the secrets that it had; what it needs no more is forgotten.
+        """
+        known = [one for one in self._own() if one.name in (replaces, server.name)]
+        for name in _secret_names(server) if replaces else ():
+            if (secret := self._secrets().key_for(_owner(replaces, name))) is not None:
+                self._secrets().set_key(_owner(server.name, name), secret, "keyring")
         env = {name: self._kept(server.name, name, value) for name, value in server.env.items()}
         headers = {
             name: self._kept(server.name, name, value, is_header=True)
@@ -97,11 +104,13 @@ class McpFile:
             rest = {key: value for key, value in old.items() if key not in _OURS}
             servers[kept.name] = {**rest, **_with_oauth(entry_of(kept), old.get("oauth"))}
 
-        for before in self._own():
-            is_other = (before.url, before.client_id) != (kept.url, kept.client_id)
-            if before.name in (replaces, kept.name) and is_other:
+        for before in known:
+            if (before.url, before.client_id) != (kept.url, kept.client_id):
                 self._sign_out(before)
         self._change(changed)
+        for owner in {each for one in known for each in _owners(one)} - _owners(kept):
+            with contextlib.suppress(OSError):  # the server is as the user wants it all the same
+                self._secrets().delete_key(owner)
         return kept
 
     def remove(self, name: str) -> None:
@@ -109,11 +118,8 @@ class McpFile:
         for server in self._own():
             if server.name == name:
                 self._sign_out(server)
-                secret = server.client_secret
-                for value in (*server.env.values(), *server.headers.values(), secret):
-                    for found in _VARIABLE.findall(value):
-                        if found.startswith(_KEPT):
-                            self._secrets().delete_key(_owner(name, found.removeprefix(_KEPT)))
+                for owner in _owners(server):
+                    self._secrets().delete_key(owner)
         self._change(lambda servers: servers.pop(name, None))
         self._save_tools(name, None)
 
@@ -277,6 +283,17 @@ def read_file(path: Path, origin: Any) -> tuple[McpServer, ...]:
         return read_config(path.read_text(encoding="utf-8-sig"), origin)
     except (OSError, UnicodeDecodeError) as error:
         raise McpError(f"{path.name} can't be read: {error}.") from None
+
+
+def _secret_names(server: McpServer) -> set[str]:
+    """Return what the secrets are called that a server refers to."""
+    values = (*server.env.values(), *server.headers.values(), server.client_secret)
+    found = (one for value in values for one in _VARIABLE.findall(value))
+    return {one.removeprefix(_KEPT) for one in found if one.startswith(_KEPT)}
+
+
+def _owners(server: McpServer) -> set[str]:
+    return {_owner(server.name, name) for name in _secret_names(server)}
 
 
 def _owner(server: str, name: str) -> str:
