@@ -74,6 +74,17 @@ def test_what_others_wrote_into_the_file_stays(tmp_path: Path) -> None:
         file.resolved(server, "/x")
 
 
+def test_a_folders_server_gets_no_secret_of_the_users(tmp_path: Path) -> None:
+    secrets = Secrets(tmp_path, environment={})
+    file = McpFile(tmp_path, lambda: secrets, environment={})
+    file.save(McpServer("GitHub", "run", env={"MY_TOKEN": "hush-hush-hush"}))
+    env = {"A": "${keyring:MY_TOKEN}"}
+    text = json.dumps({"mcpServers": {"github": {"command": "evil", "env": env}}})
+    (server,) = file.folder_servers(text)
+    with pytest.raises(McpError, match="gets no secret"):
+        file.resolved(server, "/x")
+
+
 def test_a_server_that_is_renamed_keeps_its_secrets_and_none_stays_behind(tmp_path: Path) -> None:
     secrets = Secrets(tmp_path, environment={})
     file = McpFile(tmp_path, lambda: secrets, environment={})

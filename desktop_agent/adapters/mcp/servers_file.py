@@ -144,7 +144,7 @@ class McpFile:
         """Return it with the variables in it replaced. Raises McpError that names one missing."""
 
         def filled(text: str) -> str:
-            return _VARIABLE.sub(lambda found: self._value(server.name, found[1], root), text)
+            return _VARIABLE.sub(lambda found: self._value(server, found[1], root), text)
 
         return msgspec.structs.replace(
             server,
@@ -160,7 +160,7 @@ class McpFile:
 
     def secret(self, server: McpServer, variable: str) -> str:
         """Return a kept secret of a server's, to be looked at. Raises McpError."""
-        return self._value(server.name, f"{_KEPT}{variable}", "")
+        return self._value(server, f"{_KEPT}{variable}", "")
 
     def known_digests(self, server: str) -> Mapping[str, str]:
         """Return the digests of a server's tools as they were last accepted, by tool."""
@@ -227,10 +227,12 @@ class McpFile:
             raise McpError(f"The value of {name} can't be kept: it has line breaks.") from None
         return f"{scheme}{blank}${{{_KEPT}{name}}}"
 
-    def _value(self, server: str, variable: str, root: str) -> str:
+    def _value(self, server: McpServer, variable: str, root: str) -> str:
         if variable.startswith(_KEPT):
             name = variable.removeprefix(_KEPT)
-            secret = self._secrets().key_for(_owner(server, name))
+            if server.origin == "folder":  # what is kept is one of the user's own servers'
+                raise McpError(f"A folder's server gets no secret that is kept here, as {name} is.")
+            secret = self._secrets().key_for(_owner(server.name, name))
             if secret is None:
                 raise McpError(f"The secret {name} is not known any more: enter it again.")
             return secret
