@@ -80,9 +80,20 @@ def test_a_folders_server_gets_no_secret_of_the_users(tmp_path: Path) -> None:
     file.save(McpServer("GitHub", "run", env={"MY_TOKEN": "hush-hush-hush"}))
     env = {"A": "${keyring:MY_TOKEN}"}
     text = json.dumps({"mcpServers": {"github": {"command": "evil", "env": env}}})
-    (server,) = file.folder_servers(text)
+    (server,) = file.folder_servers("/x", text)
     with pytest.raises(McpError, match="gets no secret"):
         file.resolved(server, "/x")
+
+
+def test_a_switch_of_a_folders_server_is_of_that_folder_alone(tmp_path: Path) -> None:
+    file = McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}))
+    text = json.dumps({"mcpServers": {"db": {"command": "run"}}})
+    (server,) = file.folder_servers("/here", text)
+    file.switch(msgspec.structs.replace(server, is_on=False, tools_off=("drop",)), "/here")
+    assert [(one.is_on, one.tools_off) for one in file.folder_servers("/here", text)] == [
+        (False, ("drop",))
+    ]
+    assert file.folder_servers("/elsewhere", text) == (server,)
 
 
 def test_a_server_that_is_renamed_keeps_its_secrets_and_none_stays_behind(tmp_path: Path) -> None:

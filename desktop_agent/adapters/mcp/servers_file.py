@@ -58,7 +58,8 @@ class McpFile:
         self.grants = Grants(secrets)
         self._more = more
         self._environment = os.environ if environment is None else environment
-        self._switched: dict[str, McpServer] = {}
+        # By the folder that brings it, empty for none, and its name.
+        self._switched: dict[tuple[str, str], McpServer] = {}
         self._known: _Tools | None = None
 
     def servers(self) -> tuple[McpServer, ...]:
@@ -68,9 +69,9 @@ class McpFile:
             found.update({one.name: one for one in read_file(path, "run")})
         return tuple(self._as_switched(one) for one in found.values())
 
-    def folder_servers(self, text: str) -> tuple[McpServer, ...]:
-        """Return the servers that a folder's `.mcp.json` holds. Raises McpError."""
-        return tuple(self._as_switched(one) for one in read_config(text, "folder"))
+    def folder_servers(self, root: str, text: str) -> tuple[McpServer, ...]:
+        """Return the servers that the `.mcp.json` of a folder holds. Raises McpError."""
+        return tuple(self._as_switched(one, root) for one in read_config(text, "folder"))
 
     def read(self, text: str) -> tuple[McpServer, ...]:
         """Return the servers in a configuration that the user gives. Raises McpError."""
@@ -123,10 +124,10 @@ class McpFile:
         self._change(lambda servers: servers.pop(name, None))
         self._save_tools(name, None)
 
-    def switch(self, server: McpServer) -> None:
+    def switch(self, server: McpServer, root: str) -> None:
         """Keep whether it is on, and which tools are off; what is not the user's for this run."""
         if server.origin != "mine":
-            self._switched[server.name] = server
+            self._switched[root if server.origin == "folder" else "", server.name] = server
             return
 
         def changed(servers: dict[str, Any]) -> None:
@@ -185,8 +186,8 @@ class McpFile:
             if server.url:
                 self.grants.forget(self.resolved(server, "").url)
 
-    def _as_switched(self, server: McpServer) -> McpServer:
-        known = self._switched.get(server.name)
+    def _as_switched(self, server: McpServer, root: str = "") -> McpServer:
+        known = self._switched.get((root, server.name))
         if known is None or known.origin != server.origin:
             return server
         return msgspec.structs.replace(server, is_on=known.is_on, tools_off=known.tools_off)

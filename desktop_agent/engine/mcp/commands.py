@@ -207,7 +207,7 @@ class McpCommands(ABC):
     def _switch(self, root: str, name: str, change: Callable[[McpServer], McpServer]) -> None:
         def switch(mcp: Servers) -> None:
             if (server := mcp.find(root, name)) is not None:
-                mcp.memory.switch(change(server))
+                mcp.memory.switch(change(server), root)
 
         self._change(root, "switch_mcp", switch)
 

@@ -107,8 +107,8 @@ class McpMemory(Protocol):
         """Return the user's own servers, and those of this run, as they are configured."""
         ...
 
-    def folder_servers(self, text: str) -> tuple[McpServer, ...]:
-        """Return the servers that a folder's `.mcp.json` holds. Raises McpError."""
+    def folder_servers(self, root: str, text: str) -> tuple[McpServer, ...]:
+        """Return the servers that the `.mcp.json` of a folder holds. Raises McpError."""
         ...
 
     def read(self, text: str) -> tuple[McpServer, ...]:
@@ -138,8 +138,8 @@ class McpMemory(Protocol):
         """Return a kept secret of a server's, to be looked at. Raises McpError."""
         ...
 
-    def switch(self, server: McpServer) -> None:
-        """Keep whether it is on, and which of its tools are off; of any origin."""
+    def switch(self, server: McpServer, root: str) -> None:
+        """Keep whether it is on, and which of its tools are off; of a folder's own for that one."""
         ...
 
     def known_digests(self, server: str) -> Mapping[str, str]:

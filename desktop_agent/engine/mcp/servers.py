@@ -236,7 +236,7 @@ class Servers:
         text, is_trusted = self._around.folder_config(root)
         if text:
             try:
-                yield from ((one, is_trusted) for one in self.memory.folder_servers(text))
+                yield from ((one, is_trusted) for one in self.memory.folder_servers(root, text))
             except McpError as error:
                 _log.warning("the servers of %s were not read: %s", root, error)
 
