@@ -96,6 +96,39 @@ def test_a_switch_of_a_folders_server_is_of_that_folder_alone(tmp_path: Path) ->
     assert file.folder_servers("/elsewhere", text) == (server,)
 
 
+@pytest.mark.parametrize("form", ["mcpServers", "servers"])
+def test_servers_that_somebody_wrote_into_the_file_are_changed_and_removed(
+    tmp_path: Path, form: str
+) -> None:
+    entries = {"my server": {"command": "run", "timeout": 5}, "other": {"command": "go"}}
+    (tmp_path / "mcp.json").write_text(json.dumps({form: entries}))
+    secrets = Secrets(tmp_path, environment={})
+    file = McpFile(tmp_path, lambda: secrets, environment={})
+    mine, other = file.servers()
+    file.switch(msgspec.structs.replace(mine, is_on=False), "")
+    file.save(McpServer("third", "new"))
+    assert [(one.name, one.is_on) for one in file.servers()] == [
+        ("my-server", False),
+        ("other", True),
+        ("third", True),
+    ]
+    file.save(msgspec.structs.replace(mine, command="walk"), mine.name)
+    kept = json.loads((tmp_path / "mcp.json").read_text())[form]
+    assert (kept["my-server"]["command"], kept["my-server"]["timeout"]) == ("walk", 5)
+    file.remove("my-server")
+    assert [one.name for one in file.servers()] == [other.name, "third"]
+
+
+def test_a_file_that_is_no_text_is_kept_aside_when_a_server_is_added(tmp_path: Path) -> None:
+    content = '{"mcpServers": {}}'.encode("utf-16")
+    (tmp_path / "mcp.json").write_bytes(content)
+    file = McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}))
+    file.save(McpServer("a", "run"))
+    assert [one.name for one in file.servers()] == ["a"]
+    (aside,) = tmp_path.glob("mcp.damaged*")
+    assert aside.read_bytes() == content
+
+
 def test_a_server_that_is_renamed_keeps_its_secrets_and_none_stays_behind(tmp_path: Path) -> None:
     secrets = Secrets(tmp_path, environment={})
     file = McpFile(tmp_path, lambda: secrets, environment={})

@@ -25,7 +25,7 @@ def read_config(text: str, origin: McpOrigin) -> tuple[McpServer, ...]:
         found: Any = json.loads(without_comments(text))
     except (ValueError, RecursionError) as error:
         found = _yaml(text, error)
-    entries = _entries(_table(found))
+    entries = entries_in(_table(found))
     servers: dict[str, McpServer] = {}
     for name, entry in list(entries.items())[:MOST_SERVERS]:
         server = server_of(clean_name(name), _table(entry), origin)
@@ -138,12 +138,13 @@ def _yaml(text: str, error: Exception) -> Any:
         raise McpError("It is neither JSON nor YAML that can be read.") from None
 
 
-def _entries(whole: Mapping[str, Any]) -> dict[str, Any]:
+def entries_in(whole: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table of servers in any of the known forms, itself. Raises McpError."""
     for key in ("mcpServers", "servers", "extensions", "mcp"):
         inner = whole.get(key)
         if isinstance(inner, dict):
             nested = cast("dict[str, Any]", inner)
-            return _entries(nested) if key == "mcp" else nested
+            return entries_in(nested) if key == "mcp" else nested
     raise McpError(_NO_SERVERS)
 
 

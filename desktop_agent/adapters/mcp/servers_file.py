@@ -15,11 +15,17 @@ import msgspec
 
 from desktop_agent.adapters.files.private_file import damaged_name, write_private
 from desktop_agent.adapters.mcp import other_apps
-from desktop_agent.adapters.mcp.formats import CLIENT_KEYS, entry_of, read_config, without_comments
+from desktop_agent.adapters.mcp.formats import (
+    CLIENT_KEYS,
+    entries_in,
+    entry_of,
+    read_config,
+    without_comments,
+)
 from desktop_agent.adapters.mcp.grants import Grants
 from desktop_agent.adapters.mcp.secret_store import SecretStore
 from desktop_agent.core.keys.redaction import is_secret_name
-from desktop_agent.core.mcp import McpError, McpServer
+from desktop_agent.core.mcp import McpError, McpServer, clean_name
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +107,8 @@ class McpFile:
         )
 
         def changed(servers: dict[str, Any]) -> None:
-            old = servers.pop(replaces, {}) if replaces else servers.get(kept.name, {})
+            there = servers.pop(_key(servers, replaces or kept.name), {})
+            old = cast("dict[str, Any]", there if isinstance(there, dict) else {})
             rest = {key: value for key, value in old.items() if key not in _OURS}
             servers[kept.name] = {**rest, **_with_oauth(entry_of(kept), old.get("oauth"))}
 
@@ -121,7 +128,7 @@ class McpFile:
                 self._sign_out(server)
                 for owner in _owners(server):
                     self._secrets().delete_key(owner)
-        self._change(lambda servers: servers.pop(name, None))
+        self._change(lambda servers: servers.pop(_key(servers, name), None))
         self._save_tools(name, None)
 
     def switch(self, server: McpServer, root: str) -> None:
@@ -131,7 +138,7 @@ class McpFile:
             return
 
         def changed(servers: dict[str, Any]) -> None:
-            entry = servers.get(server.name)
+            entry = servers.get(_key(servers, server.name))
             if isinstance(entry, dict):
                 now = entry_of(server)
                 for key in ("disabled", "disabledTools", "outsideSandbox"):
@@ -194,19 +201,20 @@ class McpFile:
 
     def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
         whole = self._whole()
-        servers = whole.get(_KEY)
-        if not isinstance(servers, dict):
+        try:
+            servers = entries_in(whole)
+        except McpError:
             servers = whole[_KEY] = {}
-        change(cast("dict[str, Any]", servers))
+        change(servers)
         write_private(self._path, json.dumps(whole, indent=2, ensure_ascii=False).encode() + b"\n")
 
     def _whole(self) -> dict[str, Any]:
         try:
-            text = self._path.read_text(encoding="utf-8-sig")
+            content = self._path.read_bytes()
         except FileNotFoundError:
             return {}
         try:
-            whole = json.loads(without_comments(text))
+            whole = json.loads(without_comments(content.decode("utf-8-sig")))
         except (ValueError, RecursionError):
             whole = None
         if not isinstance(whole, dict):
@@ -286,6 +294,11 @@ def read_file(path: Path, origin: Any) -> tuple[McpServer, ...]:
         return read_config(path.read_text(encoding="utf-8-sig"), origin)
     except (OSError, UnicodeDecodeError) as error:
         raise McpError(f"{path.name} can't be read: {error}.") from None
+
+
+def _key(servers: Mapping[str, Any], name: str) -> str:
+    """Return what a server is called in the file: somebody may have written it by hand."""
+    return next((key for key in servers if clean_name(key) == name), name)
 
 
 def _secret_names(server: McpServer) -> set[str]:
