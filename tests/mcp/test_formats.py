@@ -129,6 +129,26 @@ def test_a_file_that_is_no_text_is_kept_aside_when_a_server_is_added(tmp_path: P
     assert aside.read_bytes() == content
 
 
+@pytest.mark.parametrize(
+    "secret",
+    ["correct horse battery staple", "pässwörd", "-----BEGIN KEY-----\nabc\n", "base64-of:x"],
+)
+def test_a_secret_of_any_kind_is_kept_whole_and_out_of_the_file(
+    tmp_path: Path, secret: str
+) -> None:
+    secrets = Secrets(tmp_path, environment={})
+    file = McpFile(tmp_path, lambda: secrets, environment={})
+    headers = {"Authorization": "Bearer my-own-token", "X-Api-Key": "another-key"}
+    file.save(McpServer("db", "run", env={"DB_PASSWORD": secret}, headers=headers))
+    (server,) = file.servers()
+    assert server.env == {"DB_PASSWORD": "${keyring:DB_PASSWORD}"}
+    assert server.headers["Authorization"] == "Bearer ${keyring:Authorization}"
+    resolved = file.resolved(server, "/x")
+    assert resolved.env == {"DB_PASSWORD": secret}
+    assert resolved.headers == headers
+    assert file.secret(server, "DB_PASSWORD") == secret
+
+
 def test_a_server_that_is_renamed_keeps_its_secrets_and_none_stays_behind(tmp_path: Path) -> None:
     secrets = Secrets(tmp_path, environment={})
     file = McpFile(tmp_path, lambda: secrets, environment={})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import logging
@@ -24,6 +25,7 @@ from desktop_agent.adapters.mcp.formats import (
 )
 from desktop_agent.adapters.mcp.grants import Grants
 from desktop_agent.adapters.mcp.secret_store import SecretStore
+from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.keys.redaction import is_secret_name
 from desktop_agent.core.mcp import McpError, McpServer, clean_name
 
@@ -35,6 +37,8 @@ _KEY = "mcpServers"
 _KEPT = "keyring:"
 # A name of its own among the secrets of a server.
 _CLIENT_SECRET = "OAUTH_CLIENT_SECRET"
+# Before a secret that no key can be like.
+_CODED = "base64-of:"
 _VARIABLE = re.compile(r"\$\{([^{}$]{1,200})\}")
 _HEADERS = frozenset({"authorization", "cookie", "x-api-key"})
 
@@ -229,11 +233,10 @@ class McpFile:
         is_secret = is_secret_name(name) or (is_header and name.lower() in _HEADERS)
         if not is_secret or not value.strip() or "${" in value:
             return value
-        scheme, blank, secret = value.strip().rpartition(" ")
-        try:
-            self._secrets().set_key(_owner(server, name), secret, "keyring")
-        except ValueError:
-            raise McpError(f"The value of {name} can't be kept: it has line breaks.") from None
+        scheme, blank, secret = "", "", value
+        if is_header and " " in value.strip():  # “Bearer …”
+            scheme, blank, secret = value.strip().partition(" ")
+        self._secrets().set_key(_owner(server, name), _coded(secret), "keyring")
         return f"{scheme}{blank}${{{_KEPT}{name}}}"
 
     def _value(self, server: McpServer, variable: str, root: str) -> str:
@@ -244,7 +247,7 @@ class McpFile:
             secret = self._secrets().key_for(_owner(server.name, name))
             if secret is None:
                 raise McpError(f"The secret {name} is not known any more: enter it again.")
-            return secret
+            return _decoded(secret)
         if variable in ("workspaceFolder", "CLAUDE_PROJECT_DIR"):
             return root
         name, has_default, default = variable.removeprefix("env:").partition(":-")
@@ -310,6 +313,22 @@ def _secret_names(server: McpServer) -> set[str]:
 
 def _owners(server: McpServer) -> set[str]:
     return {_owner(server.name, name) for name in _secret_names(server)}
+
+
+def _coded(secret: str) -> str:
+    """Return a secret as keys are kept, without blanks: a password may hold anything."""
+    is_plain = secret.isascii() and secret.isprintable() and " " not in secret
+    if is_plain and not secret.startswith(_CODED):
+        return secret
+    return _CODED + base64.urlsafe_b64encode(secret.encode("utf-8", "surrogatepass")).decode()
+
+
+def _decoded(kept: str) -> str:
+    if not kept.startswith(_CODED):
+        return kept
+    secret = base64.urlsafe_b64decode(kept.removeprefix(_CODED)).decode("utf-8", "surrogatepass")
+    KEYS.remember(secret)
+    return secret
 
 
 def _owner(server: str, name: str) -> str:
