@@ -229,8 +229,11 @@ class TaskList:
             value = getattr(changes, name)
             if value is not None:
                 wanted[name] = value
-        if changes.metadata is not None:
-            wanted["metadata_json"] = _merged(task.metadata, changes.metadata)
+        more = changes.metadata or {}
+        if wanted.get("status", "completed") != "completed" and task.metadata_json != "{}":
+            more = {"skipped": None, **more}  # what is open again may yet be done
+        if more:
+            wanted["metadata_json"] = _merged(task.metadata, more)
         return msgspec.structs.replace(task, **wanted)
 
     def _new_status(self, task: Task, status: str, owner: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.ids import AgentId, NoteId
 from desktop_agent.core.notes import Note
 from desktop_agent.core.parts.origins import TaskEdits
-from desktop_agent.core.tasks import Task, TaskEdit, TaskState
+from desktop_agent.core.tasks import Task, TaskChanges, TaskEdit, TaskState
 from desktop_agent.engine.tasks.task_list import TaskList
 from desktop_agent.engine.tasks.user_edits import apply_edit, edits_text, with_edit
 from tests.engine.rig import Rig
@@ -206,3 +206,14 @@ async def test_edits_that_waited_since_an_older_version_are_read_beside_new_ones
     assert text.startswith('<app:task_edits by="user">\n[The user edited')
     assert '<app:task_edits by="user">\n- added #1: a\n</app:task_edits>' in text
     assert text.endswith("<app:user>\ngo\n</app:user>")
+
+
+@pytest.mark.parametrize("status", ["pending", "in_progress"])
+def test_a_skipped_task_that_is_open_again_and_then_done_was_not_skipped(status: str) -> None:
+    tasks = make("a", "b")
+    tasks.update(1, TaskChanges(metadata={"kept": 1}))
+    made(tasks, [TaskEdit("skip", 1)])
+    assert tasks.get(1).metadata == {"kept": 1, "skipped": True}
+    tasks.update(1, TaskChanges(status=status))
+    tasks.update(1, TaskChanges(status="completed"))
+    assert tasks.get(1).metadata == {"kept": 1}
