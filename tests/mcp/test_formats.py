@@ -149,6 +149,23 @@ def test_a_secret_of_any_kind_is_kept_whole_and_out_of_the_file(
     assert file.secret(server, "DB_PASSWORD") == secret
 
 
+def test_two_copies_of_the_app_forget_nothing_that_the_other_was_told_of_tools(
+    tmp_path: Path,
+) -> None:
+    one, other = (McpFile(tmp_path, lambda: Secrets(tmp_path, environment={})) for _ in range(2))
+    assert one.known_digests("a") == other.known_digests("a") == {}
+    one.accept("a", {"add": "1"})
+    other.accept("a", {"look": "2"})
+    other.accept("b", {"do": "3"})
+    one.accept("c", {"go": "4"})
+    later = McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}))
+    assert later.known_digests("a") == {"add": "1", "look": "2"}
+    assert later.known_digests("b") == {"do": "3"}
+    one.remove("a")
+    later = McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}))
+    assert later.known_digests("a") == {}
+
+
 def test_a_server_that_is_renamed_keeps_its_secrets_and_none_stays_behind(tmp_path: Path) -> None:
     secrets = Secrets(tmp_path, environment={})
     file = McpFile(tmp_path, lambda: secrets, environment={})

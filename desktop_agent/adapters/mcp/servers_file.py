@@ -180,7 +180,7 @@ class McpFile:
 
     def accept(self, server: str, digests: Mapping[str, str]) -> None:
         """Remember how tools are described. Raises OSError."""
-        self._save_tools(server, {**self.known_digests(server), **digests})
+        self._save_tools(server, digests)
 
     # -- inside ------------------------------------------------------------------------------
 
@@ -258,18 +258,23 @@ class McpFile:
 
     def _tools(self) -> _Tools:
         if self._known is None:
-            try:
-                self._known = msgspec.json.decode(self._tools_path.read_bytes(), type=_Tools)
-            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-                self._known = _Tools()
+            self._known = self._read_tools()
         return self._known
 
+    def _read_tools(self) -> _Tools:
+        try:
+            return msgspec.json.decode(self._tools_path.read_bytes(), type=_Tools)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return _Tools()
+
     def _save_tools(self, server: str, digests: Mapping[str, str] | None) -> None:
-        all_ = dict(self._tools().digests)
+        """Keep more digests of a server, or none; what another copy of the app kept stays."""
+        ours, theirs = self._tools().digests, self._read_tools().digests
+        all_ = {**ours, **theirs}
         if digests is None:
             all_.pop(server, None)
         else:
-            all_[server] = dict(digests)
+            all_[server] = {**ours.get(server, {}), **theirs.get(server, {}), **digests}
         self._known = _Tools(all_)
         write_private(self._tools_path, msgspec.json.encode(self._known))
 
