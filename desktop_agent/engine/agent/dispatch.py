@@ -194,17 +194,20 @@ class Dispatch:
         except (KeyError, TypeError, ValueError, AttributeError):  # the arguments are the model's
             return call.name
 
-    async def run(self, call: ToolCall, caller: Caller) -> ToolEnded:
+    async def run(
+        self, call: ToolCall, caller: Caller, started: Callable[[], None] = lambda: None
+    ) -> ToolEnded:
         """Run one call and return its end, for the caller to tell; an expected failure is one too.
 
-        Emits ToolStarted (when it really starts). On cancellation the agent, which knows what
-        else was cancelled, closes the call. Raises StoreError for a call that did not run.
+        Emits ToolStarted, and calls `started`, when it really starts. On cancellation the agent,
+        which knows what else was, closes the call. Raises StoreError for one that did not run.
         """
         began: float | None = None
 
         def starts() -> None:
             nonlocal began
             began = time.monotonic()
+            started()
 
         outcome: Outcome = "failed"
         try:

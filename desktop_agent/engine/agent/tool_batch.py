@@ -17,6 +17,7 @@ from desktop_agent.engine.base.ports import StoreError
 
 CANCELLED = "Cancelled: the user stopped the turn while this ran. It may have had an effect."
 STOPPED = "Stopped by the user while it ran. It may have had an effect. Your turn goes on."
+STOPPED_BEFORE = "Not executed: the user stopped this call before it began. Your turn goes on."
 NOT_EXECUTED = "Not executed: the user stopped the turn before this call began."
 NO_TOOLS = "Not executed: this is your last step, and it is without tools."
 REFUSED = "Not executed: the turn ended before this call began, as the disk refused a write."
@@ -34,6 +35,9 @@ class ToolBatch:
         self._calls = tuple(calls)
         self._caller = caller
         self._dispatch = dispatch
+        # Those that were come to, and those of them that really started: one that waits for
+        # approval did not.
+        self._reached: set[str] = set()
         self._begun: set[str] = set()
         self._results: dict[str, ToolResult] = {}
         self._jobs: dict[str, asyncio.Task[None]] = {}
@@ -52,8 +56,9 @@ class ToolBatch:
 
     @property
     def not_begun(self) -> tuple[ToolCall, ...]:
-        """The calls that did not begin."""
-        return tuple(c for c in self._calls if c.id not in self._begun)
+        """The calls that did not begin, and were not refused."""
+        ended = self._results.keys() | self._unsaved.keys()
+        return tuple(c for c in self._calls if c.id not in self._begun and c.id not in ended)
 
     def activity(self, call: ToolCall) -> str:
         """Say what a call does."""
@@ -119,13 +124,15 @@ class ToolBatch:
         return Message(new_message_id(), "tool", parts, created_at=time.time())
 
     def stop(self, call_id: str) -> None:
-        """Cancel one call that runs; the others, and the turn, go on."""
-        if call_id not in self._stopped and any(call.id == call_id for call in self.running):
+        """Cancel one call that runs, or waits to; the others, and the turn, go on."""
+        job = self._jobs.get(call_id)
+        is_reached = call_id in self._reached and call_id not in self._stopped
+        if job is not None and not job.done() and is_reached:
             self._stopped.add(call_id)
-            self._jobs[call_id].cancel()
+            job.cancel()
 
     async def _one(self, call: ToolCall) -> None:
-        self._begun.add(call.id)
+        self._reached.add(call.id)
         try:
             ended = await self._answered(call)
         except StoreError:
@@ -138,7 +145,9 @@ class ToolBatch:
 
     async def _answered(self, call: ToolCall) -> ToolEnded:
         try:
-            return await self._dispatch.run(call, self._caller)
+            return await self._dispatch.run(
+                call, self._caller, started=lambda: self._begun.add(call.id)
+            )
         except asyncio.CancelledError as stopped:
             # What the tool has to say of its end.
             self._notes[call.id] = notes = tuple(getattr(stopped, "__notes__", ()))
@@ -146,7 +155,8 @@ class ToolBatch:
             # A stop of the whole turn that came on top is one more request to end.
             if call.id not in self._stopped or (own is not None and own.uncancel() > 0):
                 raise
-            result = ToolResult(call.id, "\n".join((STOPPED, *notes)), is_error=True)
+            words = STOPPED if call.id in self._begun else STOPPED_BEFORE
+            result = ToolResult(call.id, "\n".join((words, *notes)), is_error=True)
             return ToolEnded(self._caller.id, result, "cancelled")
 
     def _looks_only(self, call: ToolCall) -> bool:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.events import ToolEnded, ToolStarted, TurnEnded
+from desktop_agent.core.events import ApprovalRequested, ToolEnded, ToolStarted, TurnEnded
 from desktop_agent.core.tool import Tool, ToolOutput
-from desktop_agent.engine.agent.tool_batch import CANCELLED, STOPPED
+from desktop_agent.engine.agent.tool_batch import CANCELLED, NOT_EXECUTED, STOPPED, STOPPED_BEFORE
 from tests.engine.rig import Rig, tool
 from tests.helpers.scripted import calls, says
 
@@ -60,6 +60,32 @@ async def test_what_a_stopped_call_has_to_say_reaches_the_agent(
     await rig.until(TurnEnded)
     expected = CANCELLED if is_whole_turn else STOPPED
     assert [result.text for result in rig.results] == [f"{expected}\n[A file was set aside.]"]
+
+
+async def test_a_call_that_waited_for_approval_when_the_turn_was_stopped_was_not_executed(
+    tmp_path: Path,
+) -> None:
+    rig = Rig(tmp_path, calls(("write", {"what": "x"}), ("write", {"what": "y"})))
+    rig.send("go")
+    asked = await rig.until(ApprovalRequested)
+    rig.engine.stop(asked.agent_id)
+    ended = await rig.until(TurnEnded)
+    assert [result.text for result in rig.results] == [NOT_EXECUTED] * 2
+    assert ended.report is not None
+    assert ended.report.cancelled == ()
+    assert ended.report.not_executed == ("write x", "write y")
+
+
+async def test_a_call_that_waited_for_approval_when_it_was_stopped_was_not_executed(
+    tmp_path: Path,
+) -> None:
+    rig = Rig(tmp_path, calls(("write", {"what": "x"})), says("done"))
+    rig.send("go")
+    asked = await rig.until(ApprovalRequested)
+    rig.engine.stop_call(asked.agent_id, asked.request.call.id)
+    assert (await rig.until(TurnEnded)).reason == "finished"
+    assert [result.text for result in rig.results] == [STOPPED_BEFORE]
+    assert rig.gates.ran == []
 
 
 async def test_a_stop_of_the_turn_wins_over_a_stop_of_its_call(tmp_path: Path) -> None:
