@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.approvals import AllowOnce, Deny
-from desktop_agent.core.events import ApprovalRequested, ToolEnded, TurnEnded
+from desktop_agent.core.events import ApprovalRequested, CommandRefused, ToolEnded, TurnEnded
 from desktop_agent.core.ids import new_session_id
 from desktop_agent.core.mcp import McpServer
 from desktop_agent.core.workspace import Workspace
@@ -342,6 +342,18 @@ async def test_a_switch_takes_a_server_or_one_tool_away(tmp_path: Path) -> None:
         assert "mcp__honest__process" in offered[1]
         assert not any(name.startswith("mcp") for name in offered[2])
         assert rig.states()["honest"].phase == "off"
+
+
+@pytest.mark.parametrize("name", ["honest", "Honest"])
+async def test_a_server_whose_name_is_taken_replaces_none(tmp_path: Path, name: str) -> None:
+    async with rig_with(tmp_path, servers=[honest(), honest("other")]) as rig:
+        rig.engine.save_mcp(rig.root, McpServer(name, "another"))
+        rig.engine.save_mcp(rig.root, McpServer(name, "another"), "other")
+        refused = [event.message for event in rig.of(CommandRefused)]
+        assert refused == [f"The server was not changed. There is a server “{name}” already."] * 2
+        assert [one.command for one in rig.file.servers()] == [honest().command] * 2
+        rig.engine.save_mcp(rig.root, honest("Honest"), "honest")
+        assert {one.name for one in rig.file.servers()} == {"Honest", "other"}
 
 
 async def test_a_tool_that_is_described_otherwise_is_asked_about_again(tmp_path: Path) -> None:

@@ -66,8 +66,19 @@ class McpCommands(ABC):
             self._mcp.watch(root)
 
     def save_mcp(self, root: str, server: McpServer, replaces: str = "") -> None:
-        """Keep one of the user's servers and start it; `replaces` names what it was before."""
-        self._change(root, "save_mcp", lambda mcp: mcp.memory.save(server, replaces))
+        """Keep one of the user's servers and start it; `replaces` names what it was before.
+
+        Another one of its name is not replaced; nor one but for upper and lower case, whose
+        secrets would be called the same.
+        """
+
+        def save(mcp: Servers) -> None:
+            others = {one.name.lower() for one in mcp.memory.servers() if one.name != replaces}
+            if server.name.lower() in others:
+                raise McpError(f"There is a server “{server.name}” already.")
+            mcp.memory.save(server, replaces)
+
+        self._change(root, "save_mcp", save)
 
     def remove_mcp(self, root: str, name: str) -> None:
         """End one of the user's servers, and forget it with its secrets."""

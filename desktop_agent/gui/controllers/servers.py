@@ -234,7 +234,10 @@ class ServersController(Controller):
     def _open_sheet(self, server: McpServer | None) -> None:
         from desktop_agent.gui.mcp.dialogs import ServerSheet
 
-        self._sheet = sheet = ServerSheet(self._theme, self._frame.window(), server=server)
+        every = [state.server for state in self.states]
+        taken = [one.name for one in every if one != server and one.origin != "folder"]
+        window = self._frame.window()
+        self._sheet = sheet = ServerSheet(self._theme, window, server=server, taken=taken)
         sheet.finished.connect(self._forget_sheet)
         sheet.saved.connect(self._save)
         sheet.test_requested.connect(self._test_typed)

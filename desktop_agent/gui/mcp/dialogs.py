@@ -4,7 +4,7 @@ but for *Test*, which says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import (
@@ -55,11 +55,18 @@ class ServerSheet(QDialog):
     saved = Signal(object, str)
 
     def __init__(
-        self, theme: Theme, parent: QWidget | None = None, *, server: McpServer | None = None
+        self,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        server: McpServer | None = None,
+        taken: Iterable[str] = (),
     ) -> None:
+        """`taken` are the names of the others."""
         super().__init__(parent)
         self._theme = theme
         self._before = server
+        self._taken = {name.lower() for name in taken}
         self._is_at_address: bool | None = None
         self.setObjectName("serverSheet")
         self.setWindowTitle(self.tr("Change server") if server else self.tr("Add server"))
@@ -161,7 +168,7 @@ class ServerSheet(QDialog):
         self._client_secret.setText(server.client_secret)
 
     def _typed(self) -> McpServer | str:
-        return server_from(
+        typed = server_from(
             self._name_field.text(),
             self._command.text(),
             self._variables.toPlainText(),
@@ -169,6 +176,10 @@ class ServerSheet(QDialog):
             client=(self._client_id.text(), self._client_secret.text()),
             before=self._before,
         )
+        if isinstance(typed, McpServer) and typed.name.lower() in self._taken:
+            words = self.tr("There is a server “{name}” already: give this one another name.")
+            return words.format(name=with_marks(typed.name))
+        return typed
 
     def _look(self) -> None:
         """Check what is typed: whether it can be a server, and what it would be called."""

@@ -96,6 +96,17 @@ def test_a_server_is_tested_added_and_its_tools_are_there_for_the_agent(window, 
     assert "42" in json.dumps(provider.requests[1].body)
 
 
+def test_a_server_whose_name_is_taken_is_not_saved_in_the_place_of_the_other(window, qtbot):
+    saved(window, qtbot)
+    sheet = add(window, qtbot)
+    assert "There is a server “honest” already" in words_in(sheet)
+    assert not part(sheet, "saveServer").isEnabled()
+    sheet.findChild(QLineEdit, "serverNameField").setText("second")
+    qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: is_running(window, "second"))
+    assert is_running(window, "honest")
+
+
 def test_a_server_waits_for_a_yes_where_no_sandbox_holds(window, qtbot):
     sheet = add(window, qtbot)
     part(sheet, "serverOutside").click()
