@@ -213,7 +213,7 @@ def server_from(
         env={} if is_address else values,
         url=command if is_address else "",
         headers=values if is_address else {},
-        is_sse=is_address and command.rstrip("/").endswith("/sse"),
+        is_sse=is_address and _is_sse(command, before),
         cwd=before.cwd if before is not None else "",
         tools_off=before.tools_off if before is not None else (),
         is_on=before.is_on if before is not None else True,
@@ -221,6 +221,13 @@ def server_from(
         client_id=client[0].strip() if is_address else "",
         client_secret=client[1].strip() if is_address and client[0].strip() else "",
     )
+
+
+def _is_sse(address: str, before: McpServer | None) -> bool:
+    """Whether a server speaks the older way: what was said of its address before still holds."""
+    if before is not None and before.url == address:
+        return before.is_sse
+    return address.rstrip("/").endswith("/sse")
 
 
 def suggested_name(command: str) -> str:

@@ -1,5 +1,10 @@
 """The page of servers, from states that are made up."""
 
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent.core.mcp import McpServer
+from desktop_agent.gui.mcp.dialogs import ServerSheet
 from desktop_agent.gui.mcp.page import ServersPage
 from tests import gallery_servers
 from tests.helpers.windows import part
@@ -22,3 +27,19 @@ def test_after_a_server_was_removed_the_next_key_is_for_the_list(qtbot, theme):
     page.set_states(tuple(one for one in states if one.server.name != shown.server.name))
     qtbot.waitFocus(page.list)
     assert page.detail.state.server.name != shown.server.name
+
+
+@pytest.mark.parametrize("is_sse", [True, False])
+def test_a_change_of_a_server_leaves_how_its_address_is_spoken_to(qtbot, theme, is_sse):
+    before = McpServer(
+        "far",
+        url="https://mcp.example/events" if is_sse else "https://mcp.example/sse",
+        is_sse=is_sse,
+    )
+    sheet = ServerSheet(theme, server=before)
+    qtbot.addWidget(sheet)
+    saved = []
+    sheet.saved.connect(lambda server, replaces: saved.append(server))
+    part(sheet, "serverVariables").setPlainText("PLACE=beds")
+    part(sheet, "saveServer").click()
+    assert saved == [replace(before, headers={"PLACE": "beds"})]
