@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 
 from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -60,6 +61,8 @@ class TaskListView(KeyboardFocus, QListView):
         self._active = -1
         # What is to be brought into view once.
         self._wanted = -1
+        # Which task is dragged; what is current may become another one meanwhile.
+        self._dragged = 0
         # Before which row the dragged one would be dropped.
         self._target = -1
         # The user scrolled elsewhere, and is not taken back.
@@ -179,7 +182,7 @@ class TaskListView(KeyboardFocus, QListView):
             self.opened.emit(self.task_id(index))
         elif key == Qt.Key.Key_Space:
             self.ticked.emit(self.task_id(index))
-        elif key == Qt.Key.Key_Delete:
+        elif key == Qt.Key.Key_Delete and self.task_id(index):
             self.edited.emit(TaskEdit("delete", self.task_id(index)))
         else:
             super().keyPressEvent(event)
@@ -211,10 +214,16 @@ class TaskListView(KeyboardFocus, QListView):
             self.tasks.editor = None
             super().commitData(editor)
 
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        """Keep which task is dragged: the agent may change the list until it is dropped."""
+        self._dragged = self.task_id(self.currentIndex())
+        super().startDrag(actions)
+
     def dropEvent(self, event: QDropEvent) -> None:
         """Ask for the move; the list comes back in the new order from the engine."""
         self._aim(-1)
-        source = self.currentIndex()
+        rows = map(self.model().index, range(self.model().rowCount()), repeat(0))
+        source = next((one for one in rows if self.task_id(one) == self._dragged), QModelIndex())
         if event.source() is not self or not self.task_id(source):
             event.ignore()
             return
@@ -233,11 +242,15 @@ class TaskListView(KeyboardFocus, QListView):
         if not index.isValid():
             return self.model().rowCount()
         is_below = where.y() > self.visualRect(index).center().y()
-        return index.row() + 1 if is_below else index.row()
+        return max(self._first_task(), index.row() + 1 if is_below else index.row())
+
+    def _first_task(self) -> int:
+        """Return the row of the first task: nothing goes above the line of completed ones."""
+        return 0 if self.task_id(self.model().index(0, 0)) else 1
 
     def _move_by(self, index: QModelIndex, step: int) -> None:
         target = index.row() + (step if step < 0 else step + 1)
-        if 0 <= target <= self.model().rowCount() and self.task_id(index):
+        if self._first_task() <= target <= self.model().rowCount() and self.task_id(index):
             self._move(index, target)
 
     def _move(self, index: QModelIndex, target: int) -> None:
