@@ -19,9 +19,14 @@ Edit = Callable[[TaskEdit], None]
 
 
 def fill_task_menu(
-    menu: QMenu, theme: Theme, task: Task, tasks: Sequence[Task], edit: Edit
+    menu: QMenu,
+    theme: Theme,
+    task: Task,
+    tasks: Sequence[Task],
+    edit: Edit,
+    shown: Sequence[int] = (),
 ) -> None:
-    """Add the edits that make sense for this task."""
+    """Add the edits that make sense for this task; `shown` are those that it is moved among."""
 
     def add(
         icon: str, text: str, change: TaskEdit, keys: str = "", token: str = "muted"
@@ -39,7 +44,7 @@ def fill_task_menu(
         add("circle-slash", _tr("Skip"), TaskEdit("skip", task.id))
         _add_blockers(menu, theme, task, tasks, edit)
     menu.addSeparator()
-    numbers = [one.id for one in tasks]
+    numbers = list(shown) or [one.id for one in tasks]
     place = numbers.index(task.id)
     up = TaskEdit("move", task.id, before=numbers[place - 1] if place else task.id)
     after = numbers[place + 2] if place + 2 < len(numbers) else 0

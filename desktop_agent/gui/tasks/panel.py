@@ -196,6 +196,12 @@ class TaskPanel(QWidget):
             self._added = text
             self._edit(TaskEdit("add", text=text))
 
+    def _rename(self, task_id: int) -> None:
+        """Begin to rename a task; it may stand elsewhere by now, or be gone."""
+        index = self._model.index_of(task_id)
+        if index.isValid():
+            self.list.edit(index)
+
     def _toggle_fold(self) -> None:
         self._is_unfolded = not self._is_unfolded
         self._show_rows()
@@ -208,10 +214,11 @@ class TaskPanel(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         rename = menu.addAction(
-            self._theme.icon("pencil"), self.tr("Rename"), lambda: self.list.edit(index)
+            self._theme.icon("pencil"), self.tr("Rename"), lambda: self._rename(task.id)
         )
         rename.setShortcut("F2")
-        fill_task_menu(menu, self._theme, task, self.tasks, self._edit)
+        shown = [one.key for one in self._model.rows() if one.key]
+        fill_task_menu(menu, self._theme, task, self.tasks, self._edit, shown)
         menu.addSeparator()
         clipboard = QGuiApplication.clipboard()
         menu.addAction(

@@ -57,7 +57,8 @@ def menu_of(panel: TaskPanel, number: int) -> QMenu:
     panel.list.customContextMenuRequested.emit(
         panel.list.visualRect(index_of(panel, number)).center()
     )
-    return panel.findChild(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    direct = Qt.FindChildOption.FindDirectChildrenOnly
+    return panel.findChildren(QMenu, options=direct)[0]
 
 
 def test_the_menu_moves_a_task_over_what_is_shown_as_the_keys_do(panel, edits) -> None:
