@@ -236,10 +236,12 @@ class WorkspacePicker(Popover):
         index = self.list.indexAt(where)
         if not index.isValid():
             return
+        path: str = index.data(ROW_ROLE).path  # the row may be another's by then
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(self.tr("Open"), lambda: self._on_chosen(index))
-        remove = menu.addAction(self.tr("Remove from this list"), lambda: self._on_remove(index))
+        menu.addAction(self.tr("Open"), lambda: self.offer(path))
+        out = self.tr("Remove from this list")
+        remove = menu.addAction(out, lambda: self.recent_removed.emit(path))
         remove.setShortcut("Del")
         menu.popup(self.list.viewport().mapToGlobal(where))
 

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QMenu,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.frame.sidebar import WorkspaceButton
@@ -123,6 +131,18 @@ def test_a_missing_folder_can_be_removed_from_the_list(picker, qtbot):
             picker.findChild(QPushButton, "folderWarningOther"), Qt.MouseButton.LeftButton
         )
     assert removed.args == ["/gone/away"]
+
+
+def test_the_menu_of_a_folder_concerns_it_when_the_list_has_changed_below_it(picker, qtbot):
+    picker.set_state(None, ("/gone/one", "/gone/two"), {})
+    place = picker.list.visualRect(picker.list.model().index_of("/gone/two")).center()
+    picker.list.customContextMenuRequested.emit(place)
+    menu = picker.findChild(QMenu)
+    picker.set_state(None, ("/new", "/gone/one", "/gone/two"), {})
+    with qtbot.waitSignal(picker.recent_removed) as removed:
+        menu.actions()[1].trigger()
+    assert removed.args == ["/gone/two"]
+    menu.close()
 
 
 def test_an_extra_folder_starts_readable_and_can_be_made_writable(picker, qtbot, tmp_path):
