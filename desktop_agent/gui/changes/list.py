@@ -48,7 +48,7 @@ class ChangeList(KeyboardFocus, QListView):
         self._delegate = ChangeDelegate(theme, self)
         self.setItemDelegate(self._delegate)
         self.selectionModel().currentChanged.connect(lambda: self.pointed.emit(self.current))
-        self.doubleClicked.connect(lambda: self._open())
+        self.doubleClicked.connect(lambda: self._open(self.current))
         self.customContextMenuRequested.connect(self._show_menu)
         theme.changed.connect(self.scheduleDelayedItemsLayout)
 
@@ -84,12 +84,11 @@ class ChangeList(KeyboardFocus, QListView):
             if not row.result:
                 self.undo_requested.emit(row)
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._open()
+            self._open(row)
         else:
             super().keyPressEvent(event)
 
-    def _open(self) -> None:
-        row = self.current
+    def _open(self, row: ChangeRow | None) -> None:
         if row is not None and row.path and row.kind != "deleted":
             self.open_requested.emit(row)
 
@@ -108,7 +107,7 @@ class ChangeList(KeyboardFocus, QListView):
             if row.path:
                 edit = menu.addAction(self.tr("Open in editor"))
                 edit.setEnabled(row.kind != "deleted")
-                edit.triggered.connect(self._open)
+                edit.triggered.connect(lambda: self._open(row))
                 copy = menu.addAction(self.tr("Copy path"))
                 copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(row.path))
         return menu

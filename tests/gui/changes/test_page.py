@@ -200,6 +200,17 @@ def test_the_menu_of_a_row_copies_its_path_as_it_is(page):
     assert QGuiApplication.clipboard().text() == "a\nb.txt"
 
 
+def test_the_menu_of_a_row_opens_its_file_when_the_row_has_gone_meanwhile(page):
+    opened = []
+    page.open_requested.connect(lambda row: opened.append(row.path))
+    show(page)
+    page.list.setCurrentIndex(page.list.model().index_of("src/clock.py"))
+    menu = page.list.menu()
+    show(page, SETS[1])
+    next(one for one in menu.actions() if one.text() == "Open in editor").trigger()
+    assert opened == ["src/clock.py"]
+
+
 def test_a_renamed_file_is_one_row_with_both_names(page, pointed):
     moved = ChangedFile("lib/a.py", "created", 2, 1, was="src/a.py")
     show(page, made("cs_1", file("src/a.py", added=1, removed=0)), made("cs_2", moved))
