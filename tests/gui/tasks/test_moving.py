@@ -110,3 +110,16 @@ def test_a_task_dropped_on_the_line_of_completed_ones_is_the_first_open_one(pane
     panel.list.startDrag(Qt.DropAction.MoveAction)
     panel.list.dropEvent(Drop(panel.list, panel.list.visualRect(index_of(panel, 0)).topLeft()))
     assert edits == [TaskEdit("move", 12, before=10)]
+
+
+def test_a_name_longer_than_its_field_takes_is_not_cut_by_looking_at_it(
+    panel, edits, qtbot
+) -> None:
+    long = "word " * 150 + "\N{GRINNING FACE} end"
+    follow(panel, opened(task(1, subject=long)))
+    panel.select(1)
+    qtbot.keyClick(panel.list, Qt.Key.Key_F2)
+    field = panel.list.findChild(object, "renameTask")
+    with qtbot.waitSignal(panel.list.tasks.closeEditor):
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert edits == []

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
+from desktop_agent.gui.kit.safe_text import utf16_length
 from desktop_agent.gui.kit.widgets import named
 
 
@@ -118,6 +119,8 @@ class RenamingDelegate(QStyledItemDelegate):
     def setEditorData(self, editor: QWidget, index: Index) -> None:
         title = self._title_of(index.data(ROW_ROLE))
         if isinstance(editor, QLineEdit) and title and not editor.text():
+            # A name that is longer already is shown whole: what was cut would be the new name.
+            editor.setMaxLength(max(self.longest, utf16_length(title)))
             editor.setText(title)
             editor.selectAll()
 
