@@ -487,6 +487,29 @@ def test_an_edit_without_a_change_is_allowed_as_it_was(view, ask, qtbot, clock):
     assert hit.args[1] == AllowOnce()
 
 
+@pytest.mark.parametrize("text", ["Bonjour\u00a0!\nQui\u00a0?\n", "one\r\ntwo\r\n", "a\u2028b\n"])
+def test_an_edit_changes_only_what_was_typed(view, ask, qtbot, clock, text):
+    written = call(1, "write", path="a.txt", content=text)
+    card = ask(written, display=DiffDisplay("a.txt", PATCH, 1, 1))
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "editCall"), LEFT)
+    qtbot.keyClicks(card.findChild(QPlainTextEdit, "editField"), "Z")
+    with qtbot.waitSignal(view.decided) as hit:
+        qtbot.mouseClick(button(card, "allowEdited"), LEFT)
+    assert hit.args[1] == Edited({"path": "a.txt", "content": f"Z{text}"})
+
+
+@pytest.mark.parametrize("text", ["Bonjour\u00a0!\n", "one\r\ntwo\r\n", "one\r\ntwo\n"])
+def test_an_edit_in_which_nothing_was_typed_changes_nothing(view, ask, qtbot, clock, text):
+    written = call(1, "write", path="a.txt", content=text)
+    card = ask(written, display=DiffDisplay("a.txt", PATCH, 1, 1))
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "editCall"), LEFT)
+    with qtbot.waitSignal(view.decided) as hit:
+        qtbot.mouseClick(button(card, "allowEdited"), LEFT)
+    assert hit.args[1] == AllowOnce()
+
+
 def test_the_form_fits_into_the_card(view, ask, qtbot, clock):
     card = ask()
     clock.advance(1)

@@ -59,7 +59,9 @@ class EditForm(ApprovalForm):
 
     def __init__(self, theme: Theme, text: str, parent: QWidget) -> None:
         super().__init__(parent)
+        self._given = text
         self.field = field = QPlainTextEdit(text, self)
+        self._shown = self._words()
         field.setObjectName("editField")
         field.setAccessibleName(self.tr("What will be done instead"))
         field.setFont(mono_font(theme))
@@ -84,8 +86,18 @@ class EditForm(ApprovalForm):
         else:
             super().keyPressEvent(event)
 
+    def _words(self) -> str:
+        """Return what is in the field; its plain text has no non-breaking space any more."""
+        return self.field.document().toRawText().replace("\u2029", "\n")
+
     def _accept(self) -> None:
-        self.accepted.emit(self.field.toPlainText())
+        """Emit the text with nothing changed but by the user: a field keeps no line ends."""
+        words, given = self._words(), self._given
+        if words == self._shown:
+            words = given
+        elif "\r\n" in given and given.count("\n") == given.count("\r\n"):
+            words = words.replace("\n", "\r\n")
+        self.accepted.emit(words)
 
 
 class RefuseForm(ApprovalForm):
