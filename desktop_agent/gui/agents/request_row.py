@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
@@ -31,6 +32,7 @@ from desktop_agent.gui.kit.widgets import (
 )
 from desktop_agent.gui.state.pending_request import PendingRequest
 from desktop_agent.gui.transcript.cards.approval_text import is_host, once_text, request_text
+from desktop_agent.gui.transcript.cards.diff_view import diff_lines
 
 # The card in the transcript shows all of it.
 _EFFECT_LINES = 3
@@ -112,7 +114,7 @@ class RequestRow(PaintsRing, QFrame):
             # The file and the size of the change, then the lines that change.
             change = asked.display
             head = f"{with_marks(change.path)}  +{change.added} −{change.removed}"
-            lines = [head, *filter(_is_change, with_marks(change.patch).splitlines())]
+            lines = [head, *map(with_marks, _changed(change.patch))]
         else:
             lines = request_text(asked).splitlines()
         if isinstance(asked.display, CommandDisplay) and asked.display.directory:
@@ -228,5 +230,7 @@ class RequestRow(PaintsRing, QFrame):
             painter.end()
 
 
-def _is_change(line: str) -> bool:
-    return line.startswith(("+", "-")) and not line.startswith(("+++ ", "--- "))
+def _changed(patch: str) -> Iterator[str]:
+    """Return the lines that change, as they stand in the patch; its head may look like some."""
+    signs = {"added": "+", "removed": "-"}
+    return (signs[one.kind] + one.text for one in diff_lines(patch) if one.kind in signs)
