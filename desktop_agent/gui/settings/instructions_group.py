@@ -29,6 +29,7 @@ class InstructionsBox(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._value = ""
+        self._shown: str = ""
         self.setObjectName("ownInstructions")
         self.setTabChangesFocus(True)
         self.setPlaceholderText(self.tr("For example: Answer in French. I use uv, not pip."))
@@ -39,6 +40,8 @@ class InstructionsBox(QPlainTextEdit):
         if text != self._value:
             self._value = text
             self.setPlainText(clean(text))
+            # Not what it was given: a field keeps no line ends and no non-breaking spaces.
+            self._shown = self.toPlainText()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
@@ -59,10 +62,10 @@ class InstructionsBox(QPlainTextEdit):
         self.setFixedHeight(_LINES * self.fontMetrics().lineSpacing() + margins)
 
     def _take(self) -> None:
-        text = self.toPlainText()[:LONGEST_INSTRUCTIONS]
-        if text != self._value:
-            self._value = text
-            self.chosen.emit(text)
+        shown = self.toPlainText()
+        if shown != self._shown:
+            self._shown, self._value = shown, shown[:LONGEST_INSTRUCTIONS]
+            self.chosen.emit(self._value)
 
 
 def instructions_group(theme: Theme, box: QWidget) -> SettingGroup:
