@@ -303,8 +303,8 @@ class CardHeader(Unfolds, PaintsRing, EnterPresses, QAbstractButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_ground(painter)
-        left = self._paint_title(painter)
         right = self._paint_end(painter)
+        left = self._paint_title(painter, right)
         self._paint_middle(painter, left, right)
         painter.end()
 
@@ -320,8 +320,11 @@ class CardHeader(Unfolds, PaintsRing, EnterPresses, QAbstractButton):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(box.adjusted(-1, -1, 1, 1), radius + 1, radius + 1)
 
-    def _paint_title(self, painter: QPainter) -> int:
-        """Paint icon and verb; return where they end, counted from the leading edge."""
+    def _paint_title(self, painter: QPainter, right: int) -> int:
+        """Paint icon and verb; return where they end, counted from the leading edge.
+
+        A verb may be a whole sentence: what follows it keeps two fifths of the room at most.
+        """
         at = 4 if self._flat else self._theme.space("m")
         size = self._theme.icon_px(16)
         self._icon(painter, self._chevron if self.is_leading else self.icon_name, "muted", at, size)
@@ -329,7 +332,13 @@ class CardHeader(Unfolds, PaintsRing, EnterPresses, QAbstractButton):
         weight = "regular" if self.is_leading else "medium"
         font = self._theme.font("ui", weight if self._flat else "semibold")
         token = "muted" if self._flat and not (self.is_leading and self.is_open) else "fg"
-        return at + self._text(painter, self.verb, font, token, at, self.width() - at)
+        metrics, room = QFontMetrics(font), max(0, right - at)
+        behind = metrics.horizontalAdvance(f"  {self.target}  {self.meta}".rstrip())
+        room -= min(behind, room * 2 // 5)
+        shown = self.verb
+        if metrics.horizontalAdvance(shown) > room:
+            shown = metrics.elidedText(shown, Qt.TextElideMode.ElideRight, room)
+        return at + self._text(painter, shown, font, token, at, right - at)
 
     def _paint_end(self, painter: QPainter) -> int:
         """Paint chevron, state and counts; return where they begin."""

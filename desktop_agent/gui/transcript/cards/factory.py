@@ -42,6 +42,8 @@ from desktop_agent.gui.transcript.state.rows import (
 
 translate = QCoreApplication.translate
 _ELAPSED_FROM_S = 3.0
+# In letters: a longer line is cut in many windows.
+_LONG_LINE = 60
 
 
 class CardFactory:
@@ -174,7 +176,7 @@ class CardFactory:
 
 
 class LineCard(HeaderCard):
-    """An icon and a few muted words; `more` may be longer than the line, and is in the tooltip."""
+    """An icon and muted words; what may be longer than the line is in the tooltip."""
 
     def __init__(
         self, theme: Theme, parent: QWidget, icon: str = "", text: str = "", more: str = ""
@@ -187,9 +189,10 @@ class LineCard(HeaderCard):
         header.icon_name, header.verb, header.target = icon, text, more
         header.is_prose = bool(more)
         self.setObjectName("lineCard")
-        self.set_name(f"{text} {more}".strip())
-        if more:
-            self.setToolTip(plain_tip(f"{text} {more}"))
+        words = f"{text} {more}".strip()
+        self.set_name(words)
+        if more or len(words) > _LONG_LINE:
+            self.setToolTip(plain_tip(words))
 
 
 class WorkingCard(LineCard):
