@@ -5,8 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
+from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, TextButton, TextLabel, row
+
+# So wide are the words at least, where the buttons leave little room.
+_LETTERS = 10
 
 
 class EndedBar(QFrame):
@@ -50,5 +54,10 @@ class ReadOnlyBar(QFrame):
         self.setFocusProxy(take)
         self.setAccessibleName(text)
         icon = IconLabel(theme, "eye", "muted", 16, self)
-        row(icon, (words, 1), other, take, spacing=8, edges=(12, 8, 8, 8), within=self)
+        words.setMinimumWidth(_LETTERS * theme.text_px("ui"))
+        buttons = QWidget(self)
+        flow = FlowLayout(buttons, 8)  # one below the other where the text is large
+        for button in (other, take):
+            flow.addWidget(button)
+        row(icon, (words, 1), buttons, spacing=8, edges=(12, 8, 8, 8), within=self)
         self.hide()

@@ -5,8 +5,9 @@ from PySide6.QtCore import QRect, QUrl
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
+from desktop_agent.core.faults import Fault
 from desktop_agent.gui.transcript.view.text_dialogs import ask_to_open
-from tests.gui.transcript.story import asks, opened, says
+from tests.gui.transcript.story import asks, begins, ends, opened, says
 from tests.helpers.panels import open_page
 from tests.helpers.windows import part
 
@@ -31,6 +32,23 @@ def test_the_question_before_a_link_shows_its_address_and_its_buttons_whole(view
         assert button.width() >= button.sizeHint().width(), button.text()
         assert button.height() >= button.fontMetrics().height(), button.text()
     dialog.reject()
+
+
+def assert_buttons_are_whole(holder):
+    QApplication.processEvents()
+    for one in holder.findChildren(QPushButton):
+        room = holder.rect().adjusted(0, 0, 0, 1)
+        assert one.width() >= one.sizeHint().width(), one.text()
+        assert room.contains(QRect(one.mapTo(holder, one.rect().topLeft()), one.size())), one.text()
+
+
+def test_the_buttons_of_a_failure_are_whole_in_a_narrow_window(view, large):
+    view.resize(560, 700)
+    fault = Fault("auth", "No key.", "edit_key", "HTTP 401")
+    open_page(view, opened(begins(), *asks(1, WORDS), ends("error", fault=fault)))
+    card = part(view, "faultCard")
+    assert_buttons_are_whole(card)
+    assert card.height() == card.height_for(card.width())
 
 
 @pytest.mark.parametrize(("wide", "scale"), [(800, 200), (1400, 200), (420, 100), (800, 100)])

@@ -7,10 +7,11 @@ from functools import partial
 
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QSizePolicy
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.events import StopReport
 from desktop_agent.core.faults import Fault
+from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import short_count
 from desktop_agent.gui.kit.widgets import (
@@ -74,7 +75,11 @@ class NoticeCard(Card):
         if self._buttons:
             # A button without an edge has its padding to the left of the words.
             indent = self._indent - (9 if isinstance(self._buttons[0], GhostButton) else 0)
-            self.body.addLayout(row(indent, *self._buttons, None, spacing=8))
+            strip = QWidget(self)
+            flow = FlowLayout(strip, 8)
+            for button in self._buttons:
+                flow.addWidget(button)
+            self.body.addLayout(row(indent, (strip, 1), spacing=0))
         return self
 
     def take_focus(self) -> bool:
