@@ -45,7 +45,7 @@ class ContextPopover(Popover):
         super().__init__(theme, "", parent)
         self.setAccessibleName(self.tr("Context"))
         self.setObjectName("contextPopover")
-        self._wide = _LETTERS * theme.text_px("ui")
+        self._wide = self.wide(_LETTERS)
         self._total = TextLabel(self.tr("Counting…"), "muted", name="contextTotal", wraps=True)
         self._bar = named(_Bar(theme), "contextBar")
         self._grid = QGridLayout()

@@ -125,13 +125,13 @@ def sandbox_popover(theme: Theme, anchor: QWidget, title: str, words: str, remed
     popover.closed.connect(popover.deleteLater)
     popover.body.addWidget(TextLabel(title, "title"))
     about = TextLabel(words, "muted", name="sandboxReason")
-    popover.body.addWidget(_wrapped(theme, about))
+    popover.body.addWidget(_wrapped(popover, about))
     if remedy:
         shown = TextLabel(remedy, "mono", name="sandboxRemedy")
         shown.setAccessibleName(remedy)
         flags = Qt.TextInteractionFlag
         shown.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
-        popover.body.addWidget(_wrapped(theme, shown))
+        popover.body.addWidget(_wrapped(popover, shown))
         copy = TextButton(theme, QCoreApplication.translate("SandboxPopover", "Copy"), "copy")
         copy.setObjectName("copyRemedy")
         # What is pasted into a terminal is the command alone.
@@ -141,7 +141,7 @@ def sandbox_popover(theme: Theme, anchor: QWidget, title: str, words: str, remed
     return popover
 
 
-def _wrapped(theme: Theme, label: TextLabel) -> TextLabel:
+def _wrapped(popover: Popover, label: TextLabel) -> TextLabel:
     label.setWordWrap(True)
-    label.setFixedWidth(_LETTERS * theme.text_px("ui"))
+    label.setFixedWidth(popover.wide(_LETTERS))
     return label

@@ -31,7 +31,7 @@ class SandboxFixPopover(Popover):
         self.setObjectName("sandboxFix")
         self.body.setContentsMargins(*(theme.space("m"),) * 4)
         self.body.setSpacing(theme.space("s"))
-        self._wide = _LETTERS * theme.text_px("ui")
+        self._wide = self.wide(_LETTERS)
         about = self.tr(
             "Exactly this runs, as administrator; your system asks for the password. Then the "
             "sandbox is checked again."

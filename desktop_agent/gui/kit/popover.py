@@ -63,6 +63,11 @@ class Popover(QFrame):
         if app is not None:
             app.installEventFilter(self)
 
+    def wide(self, letters: int) -> int:
+        """Return the width of so many letters, or what the window has room for if that is less."""
+        edges = 2 * (self._MARGIN + self._theme.space("m"))
+        return max(1, min(letters * self._theme.text_px("ui"), self.window().width() - edges))
+
     def place(self) -> None:
         """Take the size of the content, and the place at the anchor."""
         # A layout within a layout learns only later that its size hint changed.

@@ -36,7 +36,7 @@ class CheckupPopover(Popover):
         self.body.setContentsMargins(*(theme.space("m"),) * 4)
         self.body.setSpacing(theme.space("s"))
         self.body.addWidget(TextLabel(self.accessibleName(), "title"))
-        self._wide = _LETTERS * theme.text_px("ui")
+        self._wide = self.wide(_LETTERS)
         self._busy = self._line()
         self._busy.show_busy(self.tr("Making two small requests to it…"))
 

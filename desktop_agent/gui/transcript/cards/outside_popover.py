@@ -28,7 +28,7 @@ def open_outside_popover(
     popover.setObjectName("outsidePopover")
     popover.closed.connect(popover.deleteLater)
     popover.body.setSpacing(theme.space("s"))
-    wide = _LETTERS * theme.text_px("ui")
+    wide = popover.wide(_LETTERS)
     shown = OutputView(theme, translate("Transcript", "Exactly what will be done"))
     shown.set_text(f"$ {with_marks(command)}")
     shown.setFixedSize(wide, shown.content_height(wide, _MOST_HEIGHT))
