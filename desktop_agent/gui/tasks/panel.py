@@ -70,7 +70,7 @@ class TaskPanel(QWidget):
         self.is_live = False
         self.halted = NOBODY
         self.asking = NO_ASKS
-        self._is_unfolded = False
+        self._is_unfolded = self._is_read_only = False
         self._notes = AgentNotes()
         # The name of a task on its way into the list.
         self._added = ""
@@ -101,7 +101,8 @@ class TaskPanel(QWidget):
             self._show(tasks)
         if changed & (Facet.SHOWN | Facet.NOTES):
             self._show_receipt()
-        self._add.setVisible(not state.is_read_only)
+        self._is_read_only = state.is_read_only
+        self._add.setVisible(not self._is_read_only)
 
     def select(self, task_id: int) -> None:
         index = self._model.index_of(task_id)
@@ -170,7 +171,7 @@ class TaskPanel(QWidget):
     # -- what goes up ----------------------------------------------------------------------
 
     def _edit(self, edit: TaskEdit) -> None:
-        if edit.kind == "delete":
+        if edit.kind == "delete" and not self._is_read_only:  # else it is refused
             self._remember_deleted(edit.task_id)
         self.edited.emit(edit)
 

@@ -12,8 +12,8 @@ from desktop_agent.core.tasks import TaskEdit
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.tasks.list_view import TaskListView
 from desktop_agent.gui.tasks.panel import TaskPanel
-from tests.gui.tasks.test_panel import AGENT, index_of, opened, task
-from tests.helpers.panels import follow
+from tests.gui.tasks.test_panel import AGENT, SESSION, index_of, opened, task
+from tests.helpers.panels import follow, state_of
 
 DONE = tuple(task(n, status="completed") for n in range(1, 10))
 ALT = Qt.KeyboardModifier.AltModifier
@@ -123,3 +123,13 @@ def test_a_name_longer_than_its_field_takes_is_not_cut_by_looking_at_it(
     with qtbot.waitSignal(panel.list.tasks.closeEditor):
         qtbot.keyClick(field, Qt.Key.Key_Return)
     assert edits == []
+
+
+def test_what_may_not_be_deleted_here_is_not_said_to_be_deleted(panel, edits, qtbot) -> None:
+    follow(panel, opened(task(1), task(2)))
+    state = state_of(panel)
+    panel.show_state(state, state.know_elsewhere(frozenset({SESSION})))
+    panel.select(1)
+    qtbot.keyClick(panel.list, Qt.Key.Key_Delete)
+    assert edits == [TaskEdit("delete", 1)], "which is refused, and why is said"
+    assert not panel.findChild(object, "undoTask").isVisible()
