@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QBoxLayout,
     QCheckBox,
     QComboBox,
@@ -211,11 +213,25 @@ class SettingGroup(QFrame):
         return self._rows.count()
 
     def clear(self) -> None:
+        """Take all rows out; the focus is in the same row again when they are back."""
+        held = QApplication.focusWidget()
+        if held is not None and self._card.isAncestorOf(held):
+            name, said = held.objectName(), held.accessibleName()
+            place = self._card.findChildren(QWidget, name).index(held)
+            QTimer.singleShot(0, self, partial(self._give_focus, name, said, place))
         while (item := self._rows.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
                 widget.setParent(None)
                 widget.deleteLater()
+
+    def _give_focus(self, name: str, said: str, place: int) -> None:
+        """Give it to what is called so and says so, else to what stands in its place now."""
+        found = self._card.findChildren(QWidget, name)
+        same = next((one for one in found if one.accessibleName() == said), None)
+        target = same or next(reversed(found[: place + 1]), None)
+        if target is not None:
+            target.setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 def scrolled(within: QWidget, *widgets: QWidget) -> QScrollArea:
