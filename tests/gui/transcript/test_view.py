@@ -157,6 +157,20 @@ def test_finding_reaches_messages_that_are_not_drawn_yet(view):
     assert view.find("nowhere at all") == 0
 
 
+def test_more_letters_of_what_is_sought_stay_at_the_first_place_that_has_them(view):
+    open_page(view, opened(*long_session(30)))
+    words = "question 2"
+    view.find(words)
+    at_once = view.browser.textCursor().selectionStart()
+    view.find("")
+    view.browser.moveCursor(QTextCursor.MoveOperation.Start)
+    for end in range(len(words)):
+        view.find(words[: end + 1])
+    assert view.browser.textCursor().selectionStart() == at_once, "each letter went one place on"
+    view.find(words)
+    assert view.browser.textCursor().selectionStart() > at_once, "the same again is the next one"
+
+
 def test_what_is_found_stands_away_from_the_edges(view, qtbot):
     open_page(view, opened(*long_session(100)))
     wait_until_written(qtbot, view)

@@ -18,10 +18,12 @@ class Finder:
     def __init__(self, browser: QTextBrowser, theme: Theme) -> None:
         self._browser = browser
         self._theme = theme
+        self._sought = ""
 
     def find(self, text: str, *, backward: bool = False) -> int:
         """Select the next place, around the end if need be; return how many places there are."""
         places = self._places(text)
+        is_same, self._sought = text == self._sought, text
         if not places:
             self._mark(places, QTextCursor())
             if not text:
@@ -30,7 +32,11 @@ class Finder:
                 self._browser.setTextCursor(cursor)
             return 0
         flags = QTextDocument.FindFlag.FindBackward if backward else QTextDocument.FindFlag(0)
-        found = self._browser.document().find(text, self._browser.textCursor(), flags)
+        start = self._browser.textCursor()
+        if not is_same and not backward:
+            # Other words are looked for from where it stands: only the same again is the next one.
+            start.setPosition(start.selectionStart())
+        found = self._browser.document().find(text, start, flags)
         if found.isNull():
             found = places[-1] if backward else places[0]
         self._mark(places, found)
