@@ -212,13 +212,14 @@ def make_question(
 ) -> Question:
     """Return the question; its `choice` is `tray`, `quit`, or nothing for *Cancel*.
 
-    What works at a place is not stopped with the app.
+    `running` counts sessions, in each of which several agents may work. What works at a place is
+    not stopped with the app.
     """
     from desktop_agent.gui.kit.dialogs.question import Question  # not at the start
 
-    words = _tr("An agent is still working.")
+    words = _tr("A session is still at work.")
     if running != 1:
-        words = _tr("{n} agents are still working.").format(n=running)
+        words = _tr("{n} sessions are still at work.").format(n=running)
     detail = _tr("If you stop now, what is done so far is kept and you can continue later.")
     if has_places:
         goes_on = _tr("Subagents at other places go on there, until they need you or a model.")

@@ -414,6 +414,13 @@ def test_closing_while_an_agent_works_asks_first(window, provider, qtbot, way):
         qtbot.mouseClick(part(question(window, qtbot), "stopAndQuit"), Qt.MouseButton.LeftButton)
 
 
+def test_the_question_before_the_end_counts_what_it_names(quick, theme):
+    """Several agents may work in each session."""
+    for running, said in ((1, "A session is still at work."), (3, "3 sessions are still at work.")):
+        asked = make_question(theme, quick, running, has_tray=False, has_places=False)
+        assert said in words_in(asked)
+
+
 def test_the_tray_is_offered_only_where_there_is_one(quick, qtbot, theme):
     def choices(has_tray):
         box = make_question(theme, quick, 2, has_tray=has_tray, has_places=False)
