@@ -197,6 +197,19 @@ def test_bare_addresses_become_links(full):
     assert full.formats("words")[0].anchorHref() == "https://example.org"
 
 
+def test_signs_in_cells_and_in_code_are_copied_so_that_they_stay_there(answer):
+    answer.text.finish(
+        "| a \\| b | c |\n|---|---|\n| `x \\| y` | z |\n\nSay `` a`b `` and `` `c` ``.\n\n"
+        "````md\n```\ninner\n```\n````\n"
+    )
+    cursor = QTextCursor(answer.document)
+    cursor.select(QTextCursor.SelectionType.Document)
+    _, markdown = selection_text(cursor)
+    assert "| a \\| b | c |\n| --- | --- |\n| `x \\| y` | z |" in markdown
+    assert "Say ``a`b`` and `` `c` ``." in markdown
+    assert "````md\n```\ninner\n```\n````" in markdown
+
+
 def test_copied_markdown_says_the_same_again(full):
     cursor = QTextCursor(full.document)
     cursor.select(QTextCursor.SelectionType.Document)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from PySide6.QtGui import (
@@ -19,6 +20,8 @@ from desktop_agent.gui.transcript.document.styles import BLOCK_ROLE, CONTINUED, 
 
 # Frame marks, objects, thin spaces and soft breaks belong to the look, not to the text.
 _UNWANTED = dict.fromkeys(map(ord, "\ufdd0\ufdd1\ufffc\u2009\u200b"))
+
+_BACKTICKS = re.compile("`+")
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -73,7 +76,7 @@ def _line(block: QTextBlock, start: int, end: int) -> _Line:
     inline = _inline(block, start, end)
     if table:
         cell = table.cellAt(at)
-        words = plain if cell.row() == 0 else inline
+        words = (plain if cell.row() == 0 else inline).replace("|", "\\|")
         return _Line("cell", plain, words, table.firstPosition(), (cell.row(), cell.column()))
     prefix, mark = _prefixes(block, low == 0)
     quote = "> " * _quote_depth(frame)
@@ -120,7 +123,9 @@ def _inline(block: QTextBlock, start: int, end: int) -> str:
 def _marked(text: str, shape: QTextFormat, block: QTextBlockFormat) -> str:
     char = shape.toCharFormat()
     if char.fontFixedPitch():
-        return f"`{text}`"
+        ticks = _ticks(1, [text])
+        edge = " " if text.startswith("`") or text.endswith("`") else ""
+        return f"{ticks}{edge}{text}{edge}{ticks}"
     inner = text.strip()
     if not inner:
         return text
@@ -135,6 +140,12 @@ def _marked(text: str, shape: QTextFormat, block: QTextBlockFormat) -> str:
     if address and address != inner and not address.startswith("app:"):
         marked = f"[{marked}]({address})"
     return text.replace(inner, marked, 1)
+
+
+def _ticks(least: int, texts: Iterable[str]) -> str:
+    """Return more backticks than stand anywhere in these texts: they enclose what is code."""
+    runs = (len(run) for text in texts for run in _BACKTICKS.findall(text))
+    return "`" * max(least, max(runs, default=0) + 1)
 
 
 def _quote_depth(frame: QTextFrame | None) -> int:
@@ -161,19 +172,20 @@ def _plain(lines: list[_Line]) -> str:
 def _markdown(lines: list[_Line]) -> str:
     words: list[str] = []
     last: _Line | None = None
+    fence = _ticks(3, (line.markdown for line in lines if line.kind == "code"))
     for line in lines:
         is_same = last is not None and (line.kind, line.group) == (last.kind, last.group)
         if last is not None and last.kind == "code" and not is_same:
-            words.append("\n```")
+            words.append(f"\n{fence}")
         words.append(_gap(last, line, is_same))
         if line.kind == "code" and not is_same:
-            words.append(f"```{line.language}\n")
+            words.append(f"{fence}{line.language}\n")
         if line.kind == "cell" and (not is_same or last is None or line.place[1] == 0):
             words.append("| ")
         words.append(line.markdown + (" |" if line.kind == "cell" else ""))
         last = line
     if last is not None and last.kind == "code":
-        words.append("\n```")
+        words.append(f"\n{fence}")
     return "".join(words)
 
 
