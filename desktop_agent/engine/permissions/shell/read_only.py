@@ -90,7 +90,6 @@ _FORMS: dict[str, _Form] = {
     "fold": _Form("bs", "w"),
     "od": _Form("abcdfilosxv", "AtNjw", value=_PLAIN_TEXT),
     "hexdump": _Form("bcCdovx", "ns"),
-    "strings": _Form("a", "n"),
     "realpath": _Form("emsqz"),
     "readlink": _Form("femnqsvz"),
     "seq": _Form("w", paths=False),
@@ -310,6 +309,14 @@ def _jq(arguments: list[str]) -> Look | None:
     return _plainly(read[1][1:])
 
 
+def _strings(arguments: list[str]) -> Look | None:
+    """Refuse `@file`: binutils read more options and names from there."""
+    read = _by_form(_Form("a", "n"), arguments)
+    if read is None or any(operand.startswith("@") for operand in read[1]):
+        return None
+    return _plainly(read[1])
+
+
 def _test(arguments: list[str]) -> Look | None:
     """Accept one plain question; `-v` and numbers evaluate what they are given."""
     match arguments:
@@ -355,6 +362,7 @@ _SPECIAL: dict[str, Callable[[list[str]], Look | None]] = {
     "printf": _printf,
     "rg": _rg,
     "sed": _sed,
+    "strings": _strings,
     "test": _test,
     "type": _type,
 }
