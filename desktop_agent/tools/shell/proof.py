@@ -110,6 +110,8 @@ class _Disk:
             return None
         if not set(pattern) & {"*", "?"}:
             return [pattern] if os.path.lexists(folder / pattern) else []
+        if pattern[0] == "." and _matches(pattern, ".."):
+            return None  # bash before 5.2 and other shells go up with it
         names: list[str] = []
         for entry in self._entries(folder):
             if entry is None:

@@ -19,3 +19,19 @@ def test_what_a_response_file_names_is_not_read_unasked(tmp_path: Path) -> None:
         assert CANARY in printed(root, command)
         assert not is_proven(root, command)
     assert is_proven(root, "strings names")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["..*/key", "./..*/key", ".?/key", "src/..*/..*/key", ".*./key"]
+)
+def test_a_pattern_that_may_stand_for_the_folder_above_is_asked_about(
+    tmp_path: Path, pattern: str
+) -> None:
+    """Bash before 5.2 finds `..` by it, as the `sh` of this machine may do."""
+    put(tmp_path, "key", CANARY)
+    root = tmp_path / "project"
+    put(root, "src/a")
+    assert CANARY in printed(root, f"shopt -u globskipdots 2>/dev/null; cat {pattern}")
+    for command in (f"cat {pattern}", f"grep -rh . {pattern.removesuffix('/key')}"):
+        assert not is_proven(root, command)
+    assert is_proven(root, "cat src/.a*")
