@@ -35,3 +35,36 @@ def test_a_pattern_that_may_stand_for_the_folder_above_is_asked_about(
     for command in (f"cat {pattern}", f"grep -rh . {pattern.removesuffix('/key')}"):
         assert not is_proven(root, command)
     assert is_proven(root, "cat src/.a*")
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        (("B.key", "a"), "grep -h *"),
+        (("B.key", "a"), "rg -I *"),
+        (("B.key", "a"), "jq *"),
+        (("1p", "=;1e touch made"), "sed -n *"),
+        (("-e", "B.key", "a"), "grep -h x *"),
+        (("!", "-vPATH", "x"), "printf *; ls"),
+    ],
+)
+def test_no_order_of_the_names_that_a_star_stands_for_is_relied_on(
+    tmp_path: Path, files: tuple[str, ...], command: str
+) -> None:
+    """Where `a` comes before `B.key`, as in most languages, it is what to search for."""
+    root = tmp_path / "project"
+    for name in files:
+        put(root, name)
+    assert not is_proven(root, command)
+
+
+def test_where_all_names_are_read_a_star_is_not_asked_about(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    for name in ("a.txt", "b.txt", "src/c.txt", "src/d.txt"):
+        put(root, name)
+    for command in (
+        "grep x *.txt", "grep -rn x src/*", "grep -e x *.txt", "sed -n 1,5p *.txt", "cat * | wc",
+        "rg x *.txt", "echo *", "cut -d , -f 1 *.txt", "diff *.txt", "sort -k 2 *.txt", "ls -d *",
+        "find *.txt -name x", "grep a*z *.txt", "grep a.* *.txt",
+    ):  # fmt: skip
+        assert is_proven(root, command), command

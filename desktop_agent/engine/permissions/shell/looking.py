@@ -129,29 +129,50 @@ def _part(simple: SimpleCommand, starts: _Folders, expand: Expand | None) -> Par
 
 
 def _reading(simple: SimpleCommand, start: PurePath, expand: Expand | None) -> Reading | None:
-    words = _expanded(simple, start, expand)
-    look = None if words is None else read_only.look_of(words)
+    named = _named(simple, start, expand)
+    if named is None:
+        return None
+    look = read_only.look_of([name for names in named for name in names])
     if look is None or not all(map(is_tame, (*look.paths, *look.trees))):
         return None
-    return Reading(start, look)
+    return Reading(start, look) if _is_in_any_order(named, look) else None
 
 
-def _expanded(simple: SimpleCommand, start: PurePath, expand: Expand | None) -> list[str] | None:
-    """Return the words as the program gets them, or None when that isn't known."""
+def _is_in_any_order(named: Sequence[Sequence[str]], look: Look) -> bool:
+    """Whether names that one pattern stands for are all files to read, whichever comes first.
+
+    Their order depends on the shell's locale, and the first may be what to search for, or a script.
+    """
+    many = {place: f"\0{place}" for place, names in enumerate(named) if len(names) > 1}
+    if any(name.startswith("-") for place in many for name in named[place]):
+        return False
+    if not many or not (look.paths or look.trees or look.git):
+        return True
+    words = [many[at] if at in many else names[0] for at, names in enumerate(named)]
+    read = read_only.look_of(words)
+    return read is not None and set(many.values()) <= {*read.paths, *read.trees}
+
+
+def _named(
+    simple: SimpleCommand, start: PurePath, expand: Expand | None
+) -> list[Sequence[str]] | None:
+    """Return for each word what the program gets for it, or None when that isn't known."""
     if not simple.globs:
-        return simple.words
+        return [[word] for word in simple.words]
     if expand is None or 0 in simple.globs or not all(simple.globs.values()):
         return None
-    words: list[str] = []
+    named: list[Sequence[str]] = []
+    room = _MOST_WORDS - len(simple.words)
     for place, word in enumerate(simple.words):
         if place not in simple.globs:
-            words.append(word)
+            named.append([word])
             continue
         names = expand(start, word) if is_tame(word.lstrip("-")) else None
-        if names is None or len(words) + len(names) > _MOST_WORDS:
+        if names is None or len(names) > room:
             return None
-        words.extend(names or [word])
-    return words
+        room -= len(names)
+        named.append(names or [word])
+    return named
 
 
 def is_tame(path: str) -> bool:
