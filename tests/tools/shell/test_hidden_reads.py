@@ -68,3 +68,13 @@ def test_where_all_names_are_read_a_star_is_not_asked_about(tmp_path: Path) -> N
         "find *.txt -name x", "grep a*z *.txt", "grep a.* *.txt",
     ):  # fmt: skip
         assert is_proven(root, command), command
+
+
+def test_no_search_is_taken_for_a_list_of_files(tmp_path: Path) -> None:
+    """Ripgrep 14 and 15 search when they are asked for both; version 13 refuses or lists."""
+    put(tmp_path, ".env", CANARY)
+    for kind in ("--json", "-c", "-l", "-nl", "--count", "--files-with-matches"):
+        for command in (f"rg --files {kind} -. . .", f"rg {kind} --type-list -. . ."):
+            assert not is_proven(tmp_path, command), command
+    for command in ("rg --files", "rg --files --hidden -g '*.py'", "rg --type-list"):
+        assert is_proven(tmp_path, command), command

@@ -136,6 +136,7 @@ _RG = _Form(
     skip=1,
     spaced=("--glob", "--type", "--max-depth", "--max-count", "--sort", "--color", "--context"),
 )  # fmt: skip
+_RG_SEARCHES = ("--count", "--files-with-matches", "--files-without-match", "--json")
 _DIFF = _Form(
     "abBcdeEiNnpqrstuTwyZ",
     "UWIx",
@@ -289,7 +290,8 @@ def _rg(arguments: list[str]) -> Look | None:
         return None
     options, operands = read
     if "--files" in options or "--type-list" in options:
-        return _plainly(operands or ["."])
+        # Since version 14 a kind of search that is asked for as well is what it does.
+        return None if _has(options, "cl", *_RG_SEARCHES) else _plainly(operands or ["."])
     paths = operands if _has(options, "e") else operands[1:]
     return Look(trees=tuple(paths) or (".",))
 
