@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 import msgspec
@@ -17,6 +18,7 @@ from desktop_agent.engine.permissions.protected_files import (
     may_name_protected,
 )
 from desktop_agent.engine.permissions.shell import classify
+from desktop_agent.engine.permissions.shell.parse import SimpleCommand
 from desktop_agent.engine.workspace.containment import resolve_for_write
 
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-item", "trash"}
@@ -24,6 +26,7 @@ _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-ite
 _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/dev/null", "/dev/stdin", "/dev/stdout")
 _SYSTEM += ("/dev/stderr", "/dev/fd/", "/dev/tty", "/dev/zero", "/dev/urandom")
 
+_MOST_ENTRIES = 5_000
 _NOWHERE = OwnPlaces()
 _Judge = Callable[[str, OwnPlaces], bool]
 
@@ -66,9 +69,53 @@ def effects_of(
                     protected.append(path)
                 elif _is_outside(path, directory, workspace):
                     outside.append(path)
+        for name in _found_by_patterns(simple, directory):
+            if not is_inside and _is_protected(name, directory, own, is_secret):
+                protected.append(name)
+            elif _is_outside(name, directory, workspace):
+                outside.append(name)
     if not is_changing:
         deletes.clear()
     return Effects(*(tuple(dict.fromkeys(found)) for found in (deletes, protected, outside)))
+
+
+def _found_by_patterns(simple: SimpleCommand, directory: str) -> Iterator[str]:
+    """Yield the names that the patterns of a shell stand for, relative to the folder."""
+    for place in simple.globs:
+        if place > 0:
+            yield from _names_of(simple.words[place], directory)
+
+
+def _names_of(pattern: str, directory: str) -> list[str]:
+    """Return what a pattern stands for; nothing when there is more than is looked up."""
+    found, room = [""], _MOST_ENTRIES
+    for step in PurePath(pattern).parts:
+        longer: list[str] = []
+        for before in found:
+            names = _entries(os.path.join(directory, before), step)  # noqa: PTH118
+            room -= len(names)
+            if room < 0:
+                return []
+            longer.extend(os.path.join(before, name) for name in names if _stands_for(step, name))  # noqa: PTH118
+        found = longer
+    return found
+
+
+def _entries(folder: str, step: str) -> list[str]:
+    """Return the names that one step of a pattern may stand for; older shells find `..` as well."""
+    if not set(step) & set("*?["):
+        return [step]
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - the names are all that is needed
+    except OSError:
+        return []
+    return [*names, ".."] if step.startswith(".") else names
+
+
+def _stands_for(step: str, name: str) -> bool:
+    if step == name:
+        return True
+    return (step.startswith(".") or not name.startswith(".")) and fnmatchcase(name, step)
 
 
 def _deleted(words: list[str]) -> list[str]:
@@ -114,10 +161,21 @@ def _is_protected(path: str, directory: str, own: OwnPlaces, judge: _Judge) -> b
     return any(judge(name, own) for name in dict.fromkeys(names))
 
 
+def _behind_links(path: str, directory: str) -> str:
+    """Return where a relative path leads when there is a link on its way; nothing otherwise."""
+    called = os.path.join(directory, path)  # noqa: PTH118
+    try:
+        real = os.path.realpath(called)
+    except (OSError, ValueError):
+        return ""
+    return "" if real == os.path.normpath(called) else real
+
+
 def _is_outside(path: str, directory: str, workspace: Workspace) -> bool:
     plain = path.replace("${HOME}", "~").replace("$HOME", "~")
     looks_out = plain.startswith(("/", "~")) or ".." in PurePath(plain).parts
-    if not looks_out or plain.startswith(_SYSTEM):
+    leads_to = plain if looks_out else _behind_links(plain, directory)
+    if not leads_to or leads_to.startswith(_SYSTEM):
         return False
     try:
         resolve_for_write(workspace, plain, base=directory)

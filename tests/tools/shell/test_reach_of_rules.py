@@ -1,0 +1,42 @@
+"""What a rule allowed does not reach what is asked about in every mode, whatever leads there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from desktop_agent.core.approvals import Rule
+from desktop_agent.tools.shell.shell import shell
+from tests.tools.conftest import Bench
+from tests.tools.shell.test_sandbox_verdicts import ASK, RUN, verdict
+
+
+async def becomes(bench: Bench, command: str, *patterns: str) -> type:
+    rules = [Rule("shell", pattern) for pattern in patterns]
+    return type(verdict(bench, await bench.preview(shell, command=command), "free", *rules))
+
+
+async def test_a_link_that_leads_outside_is_asked_about(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("outside")
+    bench.put("src/a.txt")
+    (bench.root / "away").symlink_to(tmp_path)
+    (bench.root / "notes").symlink_to(tmp_path / "notes.txt")
+    (bench.root / "code").symlink_to("src")
+    (bench.root / "tool").symlink_to("/usr/bin/env")
+    for name in ("away/notes.txt", "notes", "src/../away/x", "--file=away/notes.txt", "away"):
+        assert await becomes(bench, f"grep -r x {name}", "grep") is ASK, name
+    for name in ("src/a.txt", "code/a.txt", "code/new", "tool", "."):
+        assert await becomes(bench, f"grep -r x {name}", "grep") is RUN, name
+
+
+async def test_a_secret_that_a_pattern_stands_for_is_asked_about(
+    bench: Bench, tmp_path: Path
+) -> None:
+    for name in ("credentials.json", "src/server.key", "src/a.txt", "data/b.txt"):
+        bench.put(name)
+    (bench.root / "away").symlink_to(tmp_path)
+    (bench.root / "text").symlink_to(bench.root / "credentials.json")
+    for pattern in ("c*", "cr[e]dentials.json", "src/*", "s*/s*y", "a*/x", "t*t", "..*/x"):
+        assert await becomes(bench, f"cat -n {pattern}", "cat") is ASK, pattern
+        assert await becomes(bench, f"cat a {pattern} | tail", "cat", "tail") is ASK, pattern
+    for pattern in ("src/*.txt", "d*/*", "'c*'", "x*", "src/a.tx[t]"):
+        assert await becomes(bench, f"cat -n {pattern}", "cat") is RUN, pattern
