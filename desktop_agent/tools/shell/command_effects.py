@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import PurePath
@@ -26,6 +27,8 @@ _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-ite
 _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/dev/null", "/dev/stdin", "/dev/stdout")
 _SYSTEM += ("/dev/stderr", "/dev/fd/", "/dev/tty", "/dev/zero", "/dev/urandom")
 
+_SHORT_OPTION = re.compile("-[A-Za-z]")
+_PATH_IN_CLUSTER = re.compile(r"^-[A-Za-z]+([/~.].*)")
 _MOST_ENTRIES = 5_000
 _NOWHERE = OwnPlaces()
 _Judge = Callable[[str, OwnPlaces], bool]
@@ -141,11 +144,12 @@ def _cloned(words: list[str]) -> str:
 
 
 def _paths_in(word: str) -> Iterator[str]:
-    """Yield the path in a word, also behind `--option=`."""
+    """Yield the path in a word, also behind `--option=`, `-o` and the letters before it."""
     if "://" in word:
         return
     tail = word.partition("=")[2] if "=" in word else word
-    for path in dict.fromkeys((word, tail)):
+    behind = (word[2:], *_PATH_IN_CLUSTER.findall(word)) if _SHORT_OPTION.match(word) else ()
+    for path in dict.fromkeys((word, tail, *behind)):
         if path and not path.startswith("-") and len(path) < 4096 and "\n" not in path:
             yield path
 

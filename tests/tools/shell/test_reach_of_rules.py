@@ -40,3 +40,12 @@ async def test_a_secret_that_a_pattern_stands_for_is_asked_about(
         assert await becomes(bench, f"cat a {pattern} | tail", "cat", "tail") is ASK, pattern
     for pattern in ("src/*.txt", "d*/*", "'c*'", "x*", "src/a.tx[t]"):
         assert await becomes(bench, f"cat -n {pattern}", "cat") is RUN, pattern
+
+
+async def test_a_secret_behind_the_letters_of_options_is_asked_about(bench: Bench) -> None:
+    (bench.root / "k").symlink_to("/home/someone/.ssh/id_rsa")
+    for option in ("-f.env", "-vf.env", "-fcredentials.json", "-f/home/x/notes", "-f../x", "-fk"):
+        assert await becomes(bench, f"grep {option} a.txt", "grep") is ASK, option
+    assert await becomes(bench, "git commit -Fk --allow-empty", "git commit") is ASK
+    for option in ("-nri", "-A3", "-fnames", "-f./names", "-e.", "-rI"):
+        assert await becomes(bench, f"grep {option} a.txt", "grep") is RUN, option
