@@ -8,6 +8,14 @@ from desktop_agent.engine.permissions.shell.classify import covering, covers, of
 
 # Each of these runs a program, writes or sends, and must be asked about for itself.
 DANGEROUS = r"""
+ruff check @options
+ruff format a.py @options
+mypy @options
+python -m mypy @options
+pytest @options
+python -m pytest tests @options
+go test -test.cpuprofile=main.go
+go test ./... --test.outputdir=x
 sort -o a b
 sort -oa b
 sort b -o a

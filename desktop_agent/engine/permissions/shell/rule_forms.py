@@ -51,6 +51,9 @@ _MYPY = frozenset({
 })  # fmt: skip
 _NONE = frozenset[str]()
 
+# These take more options from a file that is named behind `@`.
+_TAKE_FILES = frozenset({"pytest", "mypy", "ruff"})
+
 # The words a command begins with, and the options a rule for it doesn't cover.
 _WORKING: dict[tuple[str, ...], frozenset[str]] = {
     ("pytest",): _PYTEST,
@@ -164,8 +167,10 @@ def _has_any(words: Sequence[str], prefix: tuple[str, ...]) -> bool:
     """Whether one of the options a rule doesn't cover is there, shortened or in a cluster."""
     names = {option.lstrip("-") for option in _barred(prefix)}
     letters = {name for name in names if len(name) == 1}
+    if _TAKE_FILES & set(prefix) and any(word.startswith("@") for word in words):
+        return True
     for word, following in zip(words, (*words[1:], ""), strict=True):
-        name = word.lstrip("-").partition("=")[0]
+        name = word.lstrip("-").partition("=")[0].removeprefix("test." if prefix[0] == "go" else "")
         if not word.startswith("-") or not name or (word == "-p" and following[:3] == "no:"):
             continue  # `-p no:x` only takes something away
         if name in names:
