@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from desktop_agent.engine.permissions.shell.classify import covering, covers, offers
+from desktop_agent.engine.permissions.shell.classify import (
+    covering,
+    covers,
+    is_quoted_otherwise,
+    offers,
+)
 
 # Each of these runs a program, writes or sends, and must be asked about for itself.
 DANGEROUS = r"""
@@ -249,3 +254,31 @@ def test_parts_are_allowed_each_by_its_own_rule() -> None:
     assert covering(both, "git add -A && $(x)") == ()
     assert covering(("pytest",), "pytest -q 2>&1 | tail -20", proven=(1,)) == (0,)
     assert covering(("pytest",), "pytest -q 2>&1 | tail -20") == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat cr{edentials,x}.json", "echo @{a=rm x}", "cat a{1..9}", "grep x {a,b}", "cat x@{a,b}"],
+)
+def test_braces_are_not_covered(command: str) -> None:
+    assert not any(covers(rule, command) for rule in ("cat", "echo", "grep"))
+
+
+def test_a_state_that_git_remembers_is_covered() -> None:
+    for command in ("git log HEAD@{1}", "git log 'a{b,c}'", "git log @{u}..HEAD", "git log HEAD~3"):
+        assert covers("git log", command), command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit -m @'\n' \"\n'@; rm x #\"",
+        'git commit -m @"\n\' "\n"@; rm x #\'',
+        "git log --% '\nrm x #'",
+        "echo \u2018a; rm x\u2019",
+    ],
+)
+def test_what_powershell_reads_otherwise_is_known(command: str) -> None:
+    """Here they are quoted, there they end before `rm`."""
+    assert is_quoted_otherwise(command)
+    assert not is_quoted_otherwise("git commit -m 'a' --author \"x\"")

@@ -49,3 +49,15 @@ async def test_a_secret_behind_the_letters_of_options_is_asked_about(bench: Benc
     assert await becomes(bench, "git commit -Fk --allow-empty", "git commit") is ASK
     for option in ("-nri", "-A3", "-fnames", "-f./names", "-e.", "-rI"):
         assert await becomes(bench, f"grep {option} a.txt", "grep") is RUN, option
+
+
+async def test_a_file_that_a_program_of_jq_reads_is_asked_about(bench: Bench) -> None:
+    bench.put("credentials.json", "{}")
+    bench.put("read.jq", 'import "credentials" as $it {search: "./"}; $it')
+    for words in (
+        """-n 'import "credentials" as $it; $it'""", "-n -f read.jq", "-nrf read.jq", "-r . -f2",
+        "-n --from-file read.jq", "-L . '.a' x.json", "-n env.HOME",
+    ):  # fmt: skip
+        assert await becomes(bench, f"jq {words}", "jq") is ASK, words
+    for words in ("--arg a b '.x[$a]' x.json", "'.files' x.json", "-r '.environment' x.json"):
+        assert await becomes(bench, f"jq {words}", "jq") is RUN, words

@@ -20,7 +20,8 @@ _DEEPEST = 6
 _MOST_OFFERED = 6
 
 _JOINS = {"&&", "||", "|", ";", "\n", "&", ""}
-_POWERSHELL_QUOTES = re.compile(r"[\u2018-\u201f]")
+# Quotes by other characters, here-strings, and what is taken as it is up to the end of the line.
+_POWERSHELL_QUOTES = re.compile(r"[\u2018-\u201f]|@['\"]|(?<!\S)--%(?!\S)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 
 # Commands that run the command behind them, with their options that take a word.
@@ -60,8 +61,13 @@ def plain_script(command: str) -> Script | None:
 
 def _is_unsure(command: str) -> bool:
     """Whether it is too long, or holds characters that may mean more than they show."""
-    is_odd = _CONTROL.search(command) or (os.name == "nt" and _POWERSHELL_QUOTES.search(command))
+    is_odd = _CONTROL.search(command) or (os.name == "nt" and is_quoted_otherwise(command))
     return len(command) > _LONGEST or bool(is_odd)
+
+
+def is_quoted_otherwise(command: str) -> bool:
+    """Whether PowerShell may end a quoted text elsewhere than the reading here does."""
+    return _POWERSHELL_QUOTES.search(command) is not None
 
 
 def split_parts(command: str) -> tuple[str, ...]:

@@ -319,6 +319,13 @@ def _strings(arguments: list[str]) -> Look | None:
     return _plainly(read[1])
 
 
+def jq_reaches_out(arguments: Sequence[str]) -> bool:
+    """Whether its program, or one in a file, may read files that the words don't name."""
+    from_files = ("--from-file", "--library-path", "--run-tests")
+    options = [word for word in arguments if word.startswith("-")]
+    return _has(options, "fL", *from_files) or any(map(_JQ_REACHES_OUT.search, arguments))
+
+
 def _test(arguments: list[str]) -> Look | None:
     """Accept one plain question; `-v` and numbers evaluate what they are given."""
     match arguments:

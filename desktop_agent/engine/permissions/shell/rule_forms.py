@@ -12,14 +12,14 @@ import re
 from collections.abc import Sequence
 
 from desktop_agent.engine.permissions.shell.parse import SimpleCommand
-from desktop_agent.engine.permissions.shell.read_only import look_of
+from desktop_agent.engine.permissions.shell.read_only import jq_reaches_out, look_of
 
 # None of their options makes them do more than print.
 _PRINTERS = frozenset({
     "ls", "cat", "head", "tail", "wc", "cut", "tr", "nl", "tac", "rev", "grep", "egrep", "fgrep",
     "cmp", "comm", "paste", "fold", "column", "stat", "du", "df", "md5sum", "sha1sum", "sha256sum",
     "sha512sum", "b2sum", "cksum", "basename", "dirname", "realpath", "readlink", "pwd", "echo",
-    "true", "false", "sleep", "whoami", "id", "uname", "uptime", "nproc", "arch", "seq", "od", "jq",
+    "true", "false", "sleep", "whoami", "id", "uname", "uptime", "nproc", "arch", "seq", "od",
 })  # fmt: skip
 # Of these a rule covers only the forms that are known to look.
 _LOOKERS = frozenset({"sort", "uniq", "find", "tree", "file", "date", "diff", "rg", "strings"})
@@ -94,6 +94,7 @@ _NAMED_SCRIPTS: dict[tuple[str, ...], frozenset[str]] = {
 }
 # Of these a rule covers exactly the two words: another word could be a second target.
 _TARGETS = frozenset({"test", "tests", "check", "lint", "build", "typecheck"})
+_GIT_STATE = re.compile(r"@\{[\w.-]+\}")  # `HEAD@{1}`
 _PYTHON = re.compile(r"python3?(\.\d{1,3})?")
 _NAME = re.compile(r"[A-Za-z0-9][\w.:-]*")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -104,19 +105,28 @@ def is_covered(pattern: Sequence[str], simple: SimpleCommand) -> bool:
     wanted, words = list(pattern), simple.words
     if not wanted or words[: len(wanted)] != wanted or not simple.features <= {"glob"}:
         return False
-    # A name that `*` stands for could be an option.
-    if any(place == 0 or words[place][:1] in "-*?[{~" for place in simple.globs):
+    if not all(_is_plain_pattern(words[place], place) for place in simple.globs):
         return False
     if words == wanted:
         return True
     if wanted[0] in _PRINTERS:
         return True
+    if wanted[0] == "jq":
+        return not jq_reaches_out(words[1:])
     if wanted[0] in _LOOKERS:
         return not simple.globs and look_of(words) is not None
     prefix = _working_prefix(words)
     if not prefix or len(wanted) < len(prefix):
         return False
     return not _has_any(words[len(prefix) :], prefix)
+
+
+def _is_plain_pattern(word: str, place: int) -> bool:
+    """Whether all that the shell makes of a word are operands: a name could be an option.
+
+    Braces make several words of one, and in PowerShell they hold commands.
+    """
+    return place > 0 and word[:1] not in "-*?[{~" and "{" not in _GIT_STATE.sub("", word)
 
 
 def offered(words: Sequence[str]) -> tuple[str, ...]:
@@ -131,7 +141,7 @@ def offered(words: Sequence[str]) -> tuple[str, ...]:
         return (f"{whole} {following[0]}", whole) if is_narrower else (whole,)
     if name in {"make", "just"} and len(words) == 2 and words[1] in _TARGETS:
         return (" ".join(words),)
-    return (name,) if name in _PRINTERS or name in _LOOKERS else ()
+    return (name,) if name in _PRINTERS or name in _LOOKERS or name == "jq" else ()
 
 
 def refusable(words: Sequence[str]) -> tuple[str, ...]:
