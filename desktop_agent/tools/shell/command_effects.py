@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import msgspec
 
@@ -21,6 +21,7 @@ from desktop_agent.engine.permissions.protected_files import (
 from desktop_agent.engine.permissions.shell import classify
 from desktop_agent.engine.permissions.shell.parse import SimpleCommand
 from desktop_agent.engine.workspace.containment import resolve_for_write
+from desktop_agent.tools.shell.git_repository import bare_at
 
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-item", "trash"}
 # Programs and devices that stand outside of any workspace and mean nothing by it.
@@ -30,6 +31,7 @@ _SYSTEM += ("/dev/stderr", "/dev/fd/", "/dev/tty", "/dev/zero", "/dev/urandom")
 _SHORT_OPTION = re.compile("-[A-Za-z]")
 _PATH_IN_CLUSTER = re.compile(r"^-[A-Za-z]+([/~.].*)")
 _MOST_ENTRIES = 5_000
+_MOST_FOLDERS = 16
 _NOWHERE = OwnPlaces()
 _Judge = Callable[[str, OwnPlaces], bool]
 
@@ -59,34 +61,50 @@ def effects_of(
     is_inside = judge(directory, own)
     protected = [directory] if is_inside else []
     outside: list[str] = []
-    for simple in classify.words_of(command):
+    commands = list(classify.words_of(command))
+    for simple in commands:
         deletes.extend(_deleted(simple.words))
         has_pattern = "glob" in simple.features
-        source = _cloned(simple.words)
-        for word in [*simple.words[1:], *simple.targets]:
-            for path in _paths_in(word):
-                # What is cloned is only read, and is mostly called NAME.git.
-                of_word = is_secret if word == source else judge
-                is_found = _is_protected(path, directory, own, of_word)
-                if not is_inside and (is_found or (has_pattern and may_name_protected(path))):
-                    protected.append(path)
-                elif _is_outside(path, directory, workspace):
-                    outside.append(path)
-        for name in _found_by_patterns(simple, directory):
-            if not is_inside and _is_protected(name, directory, own, is_secret):
-                protected.append(name)
-            elif _is_outside(name, directory, workspace):
-                outside.append(name)
-    if not is_changing:
+        for path, of_path in _named(simple, directory, judge):
+            is_found = _is_protected(path, directory, own, of_path)
+            if not is_inside and (is_found or (has_pattern and may_name_protected(path))):
+                protected.append(path)
+            elif _is_outside(path, directory, workspace):
+                outside.append(path)
+    if is_changing:
+        protected.extend(_bare_repositories(commands, directory, workspace))
+    else:
         deletes.clear()
     return Effects(*(tuple(dict.fromkeys(found)) for found in (deletes, protected, outside)))
 
 
-def _found_by_patterns(simple: SimpleCommand, directory: str) -> Iterator[str]:
-    """Yield the names that the patterns of a shell stand for, relative to the folder."""
+def _named(simple: SimpleCommand, directory: str, judge: _Judge) -> Iterator[tuple[str, _Judge]]:
+    """Yield the paths that a command names, also by patterns, and by what each is to be judged."""
+    source = _cloned(simple.words)
+    for word in [*simple.words[1:], *simple.targets]:
+        for path in _paths_in(word):
+            # What is cloned is only read, and is mostly called NAME.git.
+            yield path, is_secret if word == source else judge
     for place in simple.globs:
         if place > 0:
-            yield from _names_of(simple.words[place], directory)
+            for name in _names_of(simple.words[place], directory):
+                yield name, is_secret
+
+
+def _bare_repositories(
+    commands: Sequence[SimpleCommand], directory: str, workspace: Workspace
+) -> Iterator[str]:
+    """Yield the folders that git would take for a repository although none is called `.git`."""
+    folders = [directory]
+    for simple in commands:
+        if simple.words[:1] == ["cd"] and len(simple.words) > 1:
+            moved = [os.path.join(folder, simple.words[1]) for folder in folders]  # noqa: PTH118
+            folders = list(dict.fromkeys([*folders, *moved]))[:_MOST_FOLDERS]
+        if simple.words and PurePath(simple.words[0]).name == "git":
+            for folder in folders:
+                found = bare_at(Path(os.path.realpath(folder)), Path(workspace.root))
+                if found is not None:
+                    yield str(found)
 
 
 def _names_of(pattern: str, directory: str) -> list[str]:

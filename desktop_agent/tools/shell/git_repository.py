@@ -48,6 +48,7 @@ _MUST_BE_ABSENT = (
     "commondir", "config.worktree", "gitdir", "objects/info/alternates",
     "objects/info/http-alternates", "hooks/post-index-change", "info/attributes",
 )  # fmt: skip
+_BARE = ("HEAD", "objects", "refs")
 _LINKLESS = ("", "info", "objects", "objects/info", "refs", "rebase-merge", "rebase-apply", "logs")
 _GITLINK = 0o160000
 
@@ -62,6 +63,19 @@ def is_inert(folder: Path, root: Path, *, shows_contents: bool) -> bool:
         return home is not None and _is_plain(home, shows_contents)
     except (OSError, ValueError, struct.error):
         return False
+
+
+def bare_at(folder: Path, root: Path) -> Path | None:
+    """Return the folder, from `folder` up to `root`, that git takes for a repository by its form.
+
+    Its settings are files of any name, and may start programs.
+    """
+    for step in (folder, *folder.parents):
+        if not step.is_relative_to(root) or os.path.lexists(step / ".git"):
+            return None
+        if all(os.path.lexists(step / name) for name in _BARE):
+            return step
+    return None
 
 
 def _home_of(folder: Path, root: Path) -> Path | None:

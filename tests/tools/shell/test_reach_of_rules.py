@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.engine.permissions import policy
 from desktop_agent.tools.shell.shell import shell
 from tests.tools.conftest import Bench
+from tests.tools.shell.test_proof import git, printed
 from tests.tools.shell.test_sandbox_verdicts import ASK, RUN, verdict
 
 
@@ -61,3 +63,28 @@ async def test_a_file_that_a_program_of_jq_reads_is_asked_about(bench: Bench) ->
         assert await becomes(bench, f"jq {words}", "jq") is ASK, words
     for words in ("--arg a b '.x[$a]' x.json", "'.files' x.json", "-r '.environment' x.json"):
         assert await becomes(bench, f"jq {words}", "jq") is RUN, words
+
+
+async def test_git_in_what_it_takes_for_a_repository_by_its_form_is_asked_about(
+    bench: Bench,
+) -> None:
+    """The settings of such a folder, which a clone may bring along, start what they name."""
+    git(bench.root, "init", "-q")
+    settings = (
+        "[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\n"
+        'fsmonitor = "touch made; false"\n'
+    )
+    for name, content in (
+        ("HEAD", "ref: refs/heads/main\n"), ("config", settings), ("objects/x", ""), ("refs/x", ""),
+    ):  # fmt: skip
+        bench.put(f"assets/{name}", content)
+    bench.put("assets/deep/a.txt")
+    for moves in ("cd assets", "cd assets/deep", "cd assets && cd deep", "cd assets; cd .."):
+        assert await becomes(bench, f"{moves} && git status", "git status") is ASK, moves
+    assert await becomes(bench, "git status", "git status") is RUN
+    inside = await bench.preview(shell, command="git status", directory="assets")
+    assert verdict(bench, inside, "free", Rule("shell", "git status")) == policy.Asked(
+        f"It touches {bench.root}/assets, which is asked about in every mode."
+    )
+    printed(bench.root, "cd assets/deep && git status")
+    assert (bench.root / "assets/made").exists(), "or else there would be no reason to ask"
