@@ -777,14 +777,29 @@ def test_no_text_breaks_the_reading(command: str) -> None:
     "command",
     ["rm x", "sudo rm x", "A=1 rm x", "ls; rm x", "echo $(rm x)", "sh -c 'rm x'", "/bin/rm x",
      "xargs rm", "rm $(x)", "rm > a", "(rm x)", "if true; then rm x; fi", "! rm x",
-     "find . -exec rm {} ;", "timeout 5 rm x", "nohup rm x &", "rm 'open"],
+     "find . -exec rm {} ;", "timeout 5 rm x", "nohup rm x &", "rm 'open", "f() { rm x; }; f",
+     "function f { rm x; }", "coproc X { rm x; }", "case a in a) rm x;; esac", "trap 'rm x' EXIT",
+     "case a in b) ls;; a) rm x;; esac", "trap -- 'rm x' EXIT", "bash -c -- 'rm x'",
+     "bash -c -e 'rm x'", "bash -c -o pipefail 'rm x'", "bash -c 'A=1 rm x'", "bash <<< 'rm x'",
+     "bash <<EOF\nrm x\nEOF", "sh <<'EOF'\nls\nrm x\nEOF\nls", "cat <<EOF\n$(rm x)\nEOF",
+     "cat <<A <<B\na\nA\n`rm x`\nB", "env -S 'rm x'", "env -iS'rm x' y", "env -vS rm x",
+     "env --split-string='rm x'", "sudo --user me rm x", "timeout --signal KILL 5 rm x",
+     "xargs --max-args 1 rm", "env --chdir y rm x", "time -f %e rm x", "rm.exe x", "RM x"],
 )  # fmt: skip
 def test_a_rule_that_refuses_sees_through_disguises(command: str) -> None:
     assert mentions("rm", command)
 
 
 @pytest.mark.parametrize(
-    "command", ["git -C x push", "git -c a=b push", "git --no-pager push o", "/usr/bin/git push"]
+    "command",
+    [
+        "git -C x push",
+        "git -c a=b push",
+        "git --no-pager push o",
+        "/usr/bin/git push",
+        "git --attr-source HEAD push",
+        "git --config-env a=HOME push",
+    ],
 )
 def test_a_rule_that_refuses_a_subcommand_sees_it_behind_options(command: str) -> None:
     assert mentions("git push", command)
@@ -800,6 +815,11 @@ def test_a_rule_that_refuses_speaks_of_commands_only() -> None:
     assert not mentions("rm", "echo rm")
     assert not mentions("rm", "echo 'a; rm x'")
     assert not mentions("rm", "rmdir x")
+    assert not mentions("rm", "cat <<'EOF'\n$(rm x)\nEOF")
+    assert not mentions("rm", "cat <<EOF\nrm x\nEOF")
+    assert not mentions("rm", "echo { rm x }")
+    assert not mentions("rm", "bash -c 'ls' rm")
+    assert mentions("cargo publish", "cargo +nightly publish")
 
 
 NEVER = r"""
@@ -849,6 +869,14 @@ xargs rm -rf /
 (rm -rf /)
 if true; then rm -rf /; fi
 rm -rf / > /dev/null
+f() { rm -rf /; }; f
+function f { rm -rf ~; }; f
+case x in x) rm -rf /;; esac
+trap "rm -rf /" EXIT
+bash -c -- "rm -rf /"
+bash <<< "rm -rf /"
+env -S "rm -rf /"
+sudo --user root rm -rf /
 find / -delete
 :(){ :|:& };:
 :(){ :|: & };:

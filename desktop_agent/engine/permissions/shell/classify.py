@@ -26,28 +26,84 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 
 # Commands that run the command behind them, with their options that take a word.
 _WRAPPERS: dict[str, frozenset[str]] = {
-    "env": frozenset({"-u", "-C"}),
-    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-T", "-U", "-r", "-t", "-D"}),
+    "env": frozenset({"-u", "-C", "--unset", "--chdir"}),
+    "sudo": frozenset({
+        "-u", "-g", "-h", "-p", "-C", "-T", "-U", "-r", "-t", "-D", "-R", "--user", "--group",
+        "--host", "--prompt", "--close-from", "--command-timeout", "--other-user", "--role",
+        "--type", "--chdir", "--chroot",
+    }),
     "doas": frozenset({"-u", "-C"}),
-    "xargs": frozenset({"-I", "-L", "-n", "-P", "-a", "-d", "-E", "-s"}),
-    "timeout": frozenset({"-s", "-k"}),
-    "nice": frozenset({"-n"}),
-    "ionice": frozenset({"-c", "-n"}),
-    "stdbuf": frozenset({"-i", "-o", "-e"}),
+    "xargs": frozenset({
+        "-I", "-L", "-n", "-P", "-a", "-d", "-E", "-s", "--arg-file", "--delimiter", "--max-args",
+        "--max-procs", "--max-chars",
+    }),
+    "timeout": frozenset({"-s", "-k", "--signal", "--kill-after"}),
+    "nice": frozenset({"-n", "--adjustment"}),
+    "ionice": frozenset({"-c", "-n", "--class", "--classdata"}),
+    "stdbuf": frozenset({"-i", "-o", "-e", "--input", "--output", "--error"}),
     "exec": frozenset({"-a"}),
+    "time": frozenset({"-f", "-o", "--format", "--output"}),
 } | dict.fromkeys(
-    ("nohup", "time", "setsid", "command", "builtin", "watch", "busybox", "!", "{", "if", "then",
-     "elif", "else", "while", "until", "do", "coproc"),
+    ("nohup", "setsid", "command", "builtin", "watch", "busybox", "!", "{", "if", "then", "elif",
+     "else", "while", "until", "do", "coproc", "unshare", "fakeroot", "caffeinate", "strace"),
     frozenset[str](),
 )  # fmt: skip
 # Options with a value that may stand before a subcommand.
 _NO_OPTIONS = frozenset[str]()
 _BEFORE_SUBCOMMAND: dict[str, frozenset[str]] = {
-    "git": frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}),
-    "docker": frozenset({"-H", "--host", "-c", "--context", "--config", "-l", "--log-level"}),
-    "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig", "-s", "--server"}),
-    "npm": frozenset({"--prefix", "-C"}),
-    "cargo": frozenset({"-C", "-Z", "--config"}),
+    "git": frozenset(
+        {
+            "-C",
+            "-c",
+            "--git-dir",
+            "--work-tree",
+            "--namespace",
+            "--exec-path",
+            "--config-env",
+            "--attr-source",
+        }
+    ),
+    "docker": frozenset(
+        {
+            "-H",
+            "--host",
+            "-c",
+            "--context",
+            "--config",
+            "-l",
+            "--log-level",
+            "--tlscacert",
+            "--tlscert",
+            "--tlskey",
+        }
+    ),
+    "kubectl": frozenset(
+        {
+            "-n",
+            "--namespace",
+            "--context",
+            "--kubeconfig",
+            "-s",
+            "--server",
+            "--user",
+            "--cluster",
+            "--token",
+            "--as",
+        }
+    ),
+    "npm": frozenset(
+        {
+            "--prefix",
+            "-C",
+            "--registry",
+            "--loglevel",
+            "--userconfig",
+            "--cache",
+            "-w",
+            "--workspace",
+        }
+    ),
+    "cargo": frozenset({"-C", "-Z", "--config", "--color"}),
 }
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "ash"}
 
@@ -165,12 +221,17 @@ def mentions(pattern: str, command: str) -> bool:
 
     The opposite care from `covers`: wrappers, prefixes and substitutions don't hide a part.
     """
-    wanted = pattern.split()
+    wanted = _folded(pattern.split())
     return bool(wanted) and any(
-        wanted == spelling[: len(wanted)]
+        wanted == _folded(spelling[: len(wanted)])
         for simple in _simple_commands(command)
         for spelling in (simple.words, _named(simple.words), _without_options(simple.words))
     )
+
+
+def _folded(words: list[str]) -> list[str]:
+    """The words with the command as Windows and macOS find it: `GIT` and `git.exe` are `git`."""
+    return [_PROGRAM.sub("", words[0].casefold()), *words[1:]] if words else []
 
 
 def _without_options(words: list[str]) -> list[str]:
@@ -222,18 +283,56 @@ def _unwrapped(simple: SimpleCommand) -> str:
     if not simple.words:
         return ""
     name, rest = PurePath(simple.words[0]).name, simple.words[1:]
-    if name in _SHELLS:
-        return next(iter(_after(rest, lambda word: bool(_INLINE.fullmatch(word)))), "")
-    if name == "eval":
-        return " ".join(rest)
+    if "{" in rest[:2] and ("group" in simple.features or name in {"function", "coproc"}):
+        return _joined(rest[rest.index("{") + 1 :])  # the body of a function
+    if (read := _TEXTS.get(name)) is not None:
+        return read(rest) or "\n".join(simple.inputs if name in _SHELLS else ())
     if name == "find":
-        inner = _after(rest, lambda word: word in {"-exec", "-execdir", "-ok", "-okdir"})
-        return " ".join(map(_quoted, inner))
+        return _joined(_after(rest, lambda word: word in {"-exec", "-execdir", "-ok", "-okdir"}))
     if name not in _WRAPPERS:
         return ""
-    return " ".join(map(_quoted, _behind_options(rest, _WRAPPERS[name])))
+    if name == "env" and (text := _split_string(rest)):
+        return text
+    return _joined(_behind_options(rest, _WRAPPERS[name]))
 
 
+def _inline(words: list[str]) -> str:
+    """Return the text that a shell is given with `-c`; more options may stand before it."""
+    rest = _after(words, lambda word: bool(_INLINE.fullmatch(word)))
+    at = 0
+    while at < len(rest) and rest[at].startswith(("-", "+")):
+        at += 2 if rest[at] in _SHELL_OPTIONS else 1
+    return rest[at] if at < len(rest) else ""
+
+
+def _trapped(words: list[str]) -> str:
+    return next((word for word in words if not word.startswith("-")), "")
+
+
+def _split_string(words: list[str]) -> str:
+    """Return the command that `env` takes apart itself, with what follows it."""
+    for at, word in enumerate(words):
+        if found := _SPLIT.match(word):
+            tail = [word[found.end() :], *words[at + 1 :]]
+            first, *rest = tail if tail[0] else [*tail[1:], ""]
+            return f"{first} {_joined(rest)}"
+        if not word.startswith("-"):
+            break
+    return ""
+
+
+def _joined(words: list[str]) -> str:
+    return " ".join(map(_quoted, words))
+
+
+_SHELL_OPTIONS = frozenset({"-o", "-O", "+o", "+O"})
+_SPLIT = re.compile(r"--split-string=?|-[a-zA-Z0]*S")
+_TEXTS: dict[str, Callable[[list[str]], str]] = {
+    **dict.fromkeys(_SHELLS, _inline),
+    "eval": " ".join,
+    "trap": _trapped,
+}
+_PROGRAM = re.compile(r"\.(exe|cmd|bat|com)$")
 _INLINE = re.compile(r"-[abd-z]*c[a-z]*")
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 
@@ -253,7 +352,7 @@ def _behind_options(words: list[str], valued: frozenset[str]) -> list[str]:
         is_assignment = "=" in word and word.partition("=")[0].isidentifier()
         if word in valued:
             at += 2
-        elif word.startswith("-") or is_assignment or _DURATION.fullmatch(word):
+        elif word.startswith(("-", "+")) or is_assignment or _DURATION.fullmatch(word):
             at += 1
         else:
             break

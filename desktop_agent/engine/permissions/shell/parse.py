@@ -28,7 +28,7 @@ class SimpleCommand(msgspec.Struct):
     """One simple command: its words without quotes, and the targets of its redirects.
 
     `globs` are the places of words that the shell may expand. True where only plain `*` and
-    `?` do it, in a word without quotes.
+    `?` do it, in a word without quotes. `inputs` are here-documents and here-strings.
     """
 
     text: str = ""
@@ -36,6 +36,7 @@ class SimpleCommand(msgspec.Struct):
     targets: list[str] = []
     features: set[Feature] = set()
     globs: dict[int, bool] = {}
+    inputs: list[str] = []
 
 
 class Script(msgspec.Struct):
@@ -87,7 +88,7 @@ class _Reader:
         self._is_quoted = False
         self._globs = ""
         self._sign = ""
-        self._heredocs: list[str] = []
+        self._heredocs: list[tuple[str, bool, SimpleCommand]] = []
 
     def read(self) -> None:
         while self._at < len(self._text):
@@ -196,8 +197,12 @@ class _Reader:
 
     def _read_group(self, character: str) -> None:
         if character == ")":
+            # What is behind the pattern of a `case` is a command of its own.
             self.script.is_whole = False
+            self._end_word()
+            self._end_command("")
             self._at += 1
+            self._began = self._at
             return
         self._command.features.add("group")
         end = _closing(self._text, self._at)
@@ -239,10 +244,10 @@ class _Reader:
             return
         word = "".join(self._word)
         is_plain_glob = set(self._globs) <= {"*", "?"} and not self._is_quoted
-        is_glob = bool(self._globs)
+        is_glob, is_quoted = bool(self._globs), self._is_quoted
         self._word, self._is_quoted, self._globs = None, False, ""
         if self._sign:
-            self._end_redirect(word)
+            self._end_redirect(word, is_quoted=is_quoted)
             return
         name, equals, _ = word.partition("=")
         if equals and not self._command.words and name.rstrip("+").isidentifier():
@@ -252,10 +257,12 @@ class _Reader:
             self._command.globs[len(self._command.words)] = is_plain_glob
         self._command.words.append(word)
 
-    def _end_redirect(self, target: str) -> None:
+    def _end_redirect(self, target: str, *, is_quoted: bool) -> None:
         sign, self._sign = self._sign, ""
         if sign in {"<<", "<<-"}:
-            self._heredocs.append(target)
+            self._heredocs.append((target, is_quoted, self._command))
+        elif sign == "<<<":
+            self._command.inputs.append(target)
         # Throwing output away, or joining both outputs, changes nothing.
         if (sign, target) not in _HARMLESS_REDIRECTS:
             self._command.features.add("redirect")
@@ -280,17 +287,22 @@ class _Reader:
         self._command = SimpleCommand()
 
     def _skip_heredocs(self) -> None:
-        """Step over the bodies of here-documents: they are text, not commands."""
-        for word in self._heredocs:
+        """Step over the bodies of here-documents: they are text, but for what is replaced in it."""
+        for word, is_quoted, command in self._heredocs:
+            began = self._at
             while True:
                 end = self._text.find("\n", self._at)
                 line = self._text[self._at : end if end >= 0 else len(self._text)]
-                self._at = end + 1 if end >= 0 else len(self._text)
+                ended, self._at = self._at, end + 1 if end >= 0 else len(self._text)
                 if line.lstrip("\t") == word:
                     break
                 if end < 0:
                     self.script.is_whole = False
                     break
+            body = self._text[began:ended]
+            command.inputs.append(body)
+            if not is_quoted:
+                self.script.nested.extend(_substitutions(body))
         self._heredocs = []
 
 
