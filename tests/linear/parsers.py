@@ -60,6 +60,7 @@ ELSEWHERE: dict[str, str] = {
     "tools.files.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
     "core.diffs.line_diff": "engine.workspace.diffs:diff_of",
     "engine.permissions.protected_files": "patterns of the app's own; fnmatch never goes back",
+    "tools.shell.command_effects": "fnmatch compares names of files, which are short",
     "tools.shell.proof": "fnmatch translates the app's own names; the command is engine's to parse",
     "engine.workspace.ignored_files": "what an ignore file makes of a path ends after a time",
     "model_host.demo.script": "the app's own file",

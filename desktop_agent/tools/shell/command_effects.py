@@ -61,11 +61,11 @@ def effects_of(
     is_inside = judge(directory, own)
     protected = [directory] if is_inside else []
     outside: list[str] = []
-    commands = list(classify.words_of(command))
+    commands, names = list(classify.words_of(command)), _Names(directory)
     for simple in commands:
         deletes.extend(_deleted(simple.words))
         has_pattern = "glob" in simple.features
-        for path, of_path in _named(simple, directory, judge):
+        for path, of_path in _named(simple, names, judge):
             is_found = _is_protected(path, directory, own, of_path)
             if not is_inside and (is_found or (has_pattern and may_name_protected(path))):
                 protected.append(path)
@@ -78,7 +78,7 @@ def effects_of(
     return Effects(*(tuple(dict.fromkeys(found)) for found in (deletes, protected, outside)))
 
 
-def _named(simple: SimpleCommand, directory: str, judge: _Judge) -> Iterator[tuple[str, _Judge]]:
+def _named(simple: SimpleCommand, names: _Names, judge: _Judge) -> Iterator[tuple[str, _Judge]]:
     """Yield the paths that a command names, also by patterns, and by what each is to be judged."""
     source = _cloned(simple.words)
     for word in [*simple.words[1:], *simple.targets]:
@@ -87,7 +87,7 @@ def _named(simple: SimpleCommand, directory: str, judge: _Judge) -> Iterator[tup
             yield path, is_secret if word == source else judge
     for place in simple.globs:
         if place > 0:
-            for name in _names_of(simple.words[place], directory):
+            for name in names.of(simple.words[place]):
                 yield name, is_secret
 
 
@@ -107,36 +107,38 @@ def _bare_repositories(
                     yield str(found)
 
 
-def _names_of(pattern: str, directory: str) -> list[str]:
-    """Return what a pattern stands for; nothing when there is more than is looked up."""
-    found, room = [""], _MOST_ENTRIES
-    for step in PurePath(pattern).parts:
-        longer: list[str] = []
-        for before in found:
-            names = _entries(os.path.join(directory, before), step)  # noqa: PTH118
-            room -= len(names)
-            if room < 0:
-                return []
-            longer.extend(os.path.join(before, name) for name in names if _stands_for(step, name))  # noqa: PTH118
-        found = longer
-    return found
+class _Names:
+    """Looks up what the patterns of one command stand for, as far as that is bounded."""
 
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._room = _MOST_ENTRIES
 
-def _entries(folder: str, step: str) -> list[str]:
-    """Return the names that one step of a pattern may stand for; older shells find `..` as well."""
-    if not set(step) & set("*?["):
-        return [step]
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - the names are all that is needed
-    except OSError:
-        return []
-    return [*names, ".."] if step.startswith(".") else names
+    def of(self, pattern: str) -> list[str]:
+        """Return the names, relative to the folder; none when there is more to look up."""
+        found = [""]
+        for step in PurePath(pattern).parts:
+            longer: list[str] = []
+            for before in found:
+                names = self._entries(os.path.join(self._directory, before), step)  # noqa: PTH118
+                longer.extend(os.path.join(before, name) for name in names)  # noqa: PTH118
+            found = longer
+        return found
 
-
-def _stands_for(step: str, name: str) -> bool:
-    if step == name:
-        return True
-    return (step.startswith(".") or not name.startswith(".")) and fnmatchcase(name, step)
+    def _entries(self, folder: str, step: str) -> list[str]:
+        """Return what one step may stand for; older shells find `..` as well."""
+        if not set(step) & set("*?["):
+            return [step]
+        if self._room < 0:
+            return []
+        try:
+            names = os.listdir(folder)  # noqa: PTH208 - the names are all that is needed
+        except OSError:
+            return []
+        self._room -= len(names)
+        if step.startswith("."):
+            return [name for name in (*names, "..") if fnmatchcase(name, step)]
+        return [name for name in names if name[0] != "." and fnmatchcase(name, step)]
 
 
 def _deleted(words: list[str]) -> list[str]:
