@@ -8,6 +8,8 @@ from pathlib import PureWindowsPath
 _RESERVED = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
     f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"
 }
+# A drive or another of PowerShell's, a share, a place by its provider's name.
+_ROOTED = re.compile(r"[a-z]:|\w+:[\\/]|[\\/]|[\w.\\-]+::", re.IGNORECASE)
 _SHORT_NAME = re.compile(r"~\d+(\.|$)")
 
 
@@ -26,6 +28,11 @@ def refusal(path: str) -> str:
         if reason := _name_refusal(name):
             return reason
     return ""
+
+
+def is_rooted(path: str) -> bool:
+    """Whether PowerShell looks for it elsewhere than below the folder it is in."""
+    return _ROOTED.match(path) is not None
 
 
 def _name_refusal(name: str) -> str:

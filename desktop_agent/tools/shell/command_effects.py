@@ -20,6 +20,7 @@ from desktop_agent.engine.permissions.protected_files import (
 )
 from desktop_agent.engine.permissions.shell import classify
 from desktop_agent.engine.permissions.shell.parse import SimpleCommand
+from desktop_agent.engine.workspace import windows_names
 from desktop_agent.engine.workspace.containment import resolve_for_write
 from desktop_agent.tools.shell.git_repository import bare_at
 
@@ -198,6 +199,7 @@ def _behind_links(path: str, directory: str) -> str:
 def _is_outside(path: str, directory: str, workspace: Workspace) -> bool:
     plain = path.replace("${HOME}", "~").replace("$HOME", "~")
     looks_out = plain.startswith(("/", "~")) or ".." in PurePath(plain).parts
+    looks_out = looks_out or (os.name == "nt" and windows_names.is_rooted(plain))
     leads_to = plain if looks_out else _behind_links(plain, directory)
     if not leads_to or leads_to.startswith(_SYSTEM):
         return False
