@@ -781,7 +781,7 @@ def test_no_text_breaks_the_reading(command: str) -> None:
      "function f { rm x; }", "coproc X { rm x; }", "case a in a) rm x;; esac", "trap 'rm x' EXIT",
      "case a in b) ls;; a) rm x;; esac", "trap -- 'rm x' EXIT", "bash -c -- 'rm x'",
      "bash -c -e 'rm x'", "bash -c -o pipefail 'rm x'", "bash -c 'A=1 rm x'", "bash <<< 'rm x'",
-     "bash <<EOF\nrm x\nEOF", "sh <<'EOF'\nls\nrm x\nEOF\nls", "cat <<EOF\n$(rm x)\nEOF",
+     "bash <<EOF\nrm x\nEOF", "sh <<'EOF'\nls\nrm x\nEOF\nls", "cat <<EOF\n$(rm x)\nEOF", "cat <<EOF\n$(rm x)",
      "cat <<A <<B\na\nA\n`rm x`\nB", "env -S 'rm x'", "env -iS'rm x' y", "env -vS rm x",
      "env --split-string='rm x'", "sudo --user me rm x", "timeout --signal KILL 5 rm x",
      "xargs --max-args 1 rm", "env --chdir y rm x", "time -f %e rm x", "rm.exe x", "RM x"],

@@ -296,8 +296,9 @@ class _Reader:
                 ended, self._at = self._at, end + 1 if end >= 0 else len(self._text)
                 if line.lstrip("\t") == word:
                     break
-                if end < 0:
+                if end < 0:  # the end of the text ends it as well
                     self.script.is_whole = False
+                    ended = self._at
                     break
             body = self._text[began:ended]
             command.inputs.append(body)
