@@ -83,7 +83,7 @@ def _named(simple: SimpleCommand, names: _Names, judge: _Judge) -> Iterator[tupl
     """Yield the paths that a command names, also by patterns, and by what each is to be judged."""
     source = _cloned(simple.words)
     for word in [*simple.words[1:], *simple.targets]:
-        for path in _paths_in(word):
+        for path in _paths_in(word, names.directory):
             # What is cloned is only read, and is mostly called NAME.git.
             yield path, is_secret if word == source else judge
     for place in simple.globs:
@@ -112,7 +112,7 @@ class _Names:
     """Looks up what the patterns of one command stand for, as far as that is bounded."""
 
     def __init__(self, directory: str) -> None:
-        self._directory = directory
+        self.directory = directory
         self._room = _MOST_ENTRIES
 
     def of(self, pattern: str) -> list[str]:
@@ -121,7 +121,7 @@ class _Names:
         for step in PurePath(pattern).parts:
             longer: list[str] = []
             for before in found:
-                names = self._entries(os.path.join(self._directory, before), step)  # noqa: PTH118
+                names = self._entries(os.path.join(self.directory, before), step)  # noqa: PTH118
                 longer.extend(os.path.join(before, name) for name in names)  # noqa: PTH118
             found = longer
         return found
@@ -164,15 +164,20 @@ def _cloned(words: list[str]) -> str:
     return operands[0] if words[:2] == ["git", "clone"] and len(operands) in (1, 2) else ""
 
 
-def _paths_in(word: str) -> Iterator[str]:
+def _paths_in(word: str, directory: str) -> Iterator[str]:
     """Yield the path in a word, also behind `--option=`, `-o` and the letters before it."""
-    if "://" in word:
-        return
     tail = word.partition("=")[2] if "=" in word else word
     behind = (word[2:], *_PATH_IN_CLUSTER.findall(word)) if _SHORT_OPTION.match(word) else ()
     for path in dict.fromkeys((word, tail, *behind)):
-        if path and not path.startswith("-") and len(path) < 4096 and "\n" not in path:
+        is_path = path and not path.startswith("-") and len(path) < 4096
+        if is_path and not _is_no_path(path, directory):
             yield path
+
+
+def _is_no_path(text: str, directory: str) -> bool:
+    """Whether it is an address or a text: there is no folder that it could begin with."""
+    first = os.path.join(directory, text.partition("/")[0])  # noqa: PTH118
+    return ("://" in text or "\n" in text) and not os.path.lexists(first)
 
 
 def _is_protected(path: str, directory: str, own: OwnPlaces, judge: _Judge) -> bool:

@@ -88,3 +88,12 @@ async def test_git_in_what_it_takes_for_a_repository_by_its_form_is_asked_about(
     )
     printed(bench.root, "cd assets/deep && git status")
     assert (bench.root / "assets/made").exists(), "or else there would be no reason to ask"
+
+
+async def test_no_folder_makes_a_path_pass_for_an_address_or_a_text(bench: Bench) -> None:
+    for name in ("x://../.env", "x:///../../outside", "'y\n/../.env'"):
+        assert await becomes(bench, f"cat -n {name}", "cat") is RUN, "there is no such file"
+    bench.put("x:/a")
+    bench.put("y\n/a")
+    for name in ("--file=x://../.env", "x://../.env", "x:///../../outside", "'y\n/../.env'"):
+        assert await becomes(bench, f"cat -n {name}", "cat") is ASK, name
