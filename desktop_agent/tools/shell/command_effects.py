@@ -62,66 +62,74 @@ def effects_of(
     is_inside = judge(directory, own)
     protected = [directory] if is_inside else []
     outside: list[str] = []
-    commands, names = list(classify.words_of(command)), _Names(directory)
-    for simple in commands:
+    names = _Names()
+    for simple, folders in _placed(command, directory):
         deletes.extend(_deleted(simple.words))
         has_pattern = "glob" in simple.features
-        for path, of_path in _named(simple, names, judge):
-            is_found = _is_protected(path, directory, own, of_path)
+        for folder, path, of_path in _named(simple, folders, names, judge):
+            is_found = _is_protected(path, folder, own, of_path)
             if not is_inside and (is_found or (has_pattern and may_name_protected(path))):
                 protected.append(path)
-            elif _is_outside(path, directory, workspace):
+            elif _is_outside(path, folder, workspace):
                 outside.append(path)
-    if is_changing:
-        protected.extend(_bare_repositories(commands, directory, workspace))
-    else:
+        if is_changing:
+            protected.extend(_bare_repositories(simple, folders, workspace))
+    if not is_changing:
         deletes.clear()
     return Effects(*(tuple(dict.fromkeys(found)) for found in (deletes, protected, outside)))
 
 
-def _named(simple: SimpleCommand, names: _Names, judge: _Judge) -> Iterator[tuple[str, _Judge]]:
-    """Yield the paths that a command names, also by patterns, and by what each is to be judged."""
-    source = _cloned(simple.words)
-    for word in [*simple.words[1:], *simple.targets]:
-        for path in _paths_in(word, names.directory):
-            # What is cloned is only read, and is mostly called NAME.git.
-            yield path, is_secret if word == source else judge
-    for place in simple.globs:
-        if place > 0:
-            for name in names.of(simple.words[place]):
-                yield name, is_secret
-
-
-def _bare_repositories(
-    commands: Sequence[SimpleCommand], directory: str, workspace: Workspace
-) -> Iterator[str]:
-    """Yield the folders that git would take for a repository although none is called `.git`."""
+def _placed(command: str, directory: str) -> Iterator[tuple[SimpleCommand, Sequence[str]]]:
+    """Yield each simple command with the folders it may run in: a `cd` may fail, or not run."""
     folders = [directory]
-    for simple in commands:
+    for simple in classify.words_of(command):
+        yield simple, folders
         if simple.words[:1] == ["cd"] and len(simple.words) > 1:
             moved = [os.path.join(folder, simple.words[1]) for folder in folders]  # noqa: PTH118
             folders = list(dict.fromkeys([*folders, *moved]))[:_MOST_FOLDERS]
-        if simple.words and PurePath(simple.words[0]).name == "git":
-            for folder in folders:
-                found = bare_at(Path(os.path.realpath(folder)), Path(workspace.root))
-                if found is not None:
-                    yield str(found)
+
+
+def _named(
+    simple: SimpleCommand, folders: Sequence[str], names: _Names, judge: _Judge
+) -> Iterator[tuple[str, str, _Judge]]:
+    """Yield the paths that a command names, also by patterns: where, and how each is judged."""
+    source = _cloned(simple.words)
+    for folder in folders:
+        for word in [*simple.words[1:], *simple.targets]:
+            for path in _paths_in(word, folder):
+                # What is cloned is only read, and is mostly called NAME.git.
+                yield folder, path, is_secret if word == source else judge
+        for place in simple.globs:
+            if place > 0:
+                for name in names.of(simple.words[place], folder):
+                    yield folder, name, is_secret
+
+
+def _bare_repositories(
+    simple: SimpleCommand, folders: Sequence[str], workspace: Workspace
+) -> Iterator[str]:
+    """Yield the folders that git would take for a repository although none is called `.git`."""
+    if not simple.words or PurePath(simple.words[0]).name != "git":
+        return
+    for folder in folders:
+        found = bare_at(Path(os.path.realpath(folder)), Path(workspace.root))
+        if found is not None:
+            yield str(found)
 
 
 class _Names:
     """Looks up what the patterns of one command stand for, as far as that is bounded."""
 
-    def __init__(self, directory: str) -> None:
-        self.directory = directory
+    def __init__(self) -> None:
         self._room = _MOST_ENTRIES
 
-    def of(self, pattern: str) -> list[str]:
+    def of(self, pattern: str, folder: str) -> list[str]:
         """Return the names, relative to the folder; none when there is more to look up."""
         found = [""]
         for step in PurePath(pattern).parts:
             longer: list[str] = []
             for before in found:
-                names = self._entries(os.path.join(self.directory, before), step)  # noqa: PTH118
+                names = self._entries(os.path.join(folder, before), step)  # noqa: PTH118
                 longer.extend(os.path.join(before, name) for name in names)  # noqa: PTH118
             found = longer
         return found

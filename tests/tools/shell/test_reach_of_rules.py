@@ -97,3 +97,15 @@ async def test_no_folder_makes_a_path_pass_for_an_address_or_a_text(bench: Bench
     bench.put("y\n/a")
     for name in ("--file=x://../.env", "x://../.env", "x:///../../outside", "'y\n/../.env'"):
         assert await becomes(bench, f"cat -n {name}", "cat") is ASK, name
+
+
+async def test_names_are_looked_up_in_the_folder_that_a_command_moved_to(
+    bench: Bench, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("outside")
+    bench.put("sub/deep/credentials.json")
+    bench.put("sub/deep/plain.txt")
+    (bench.root / "sub/notes").symlink_to(tmp_path / "notes.txt")
+    for command in ("cd sub && cat notes", "cd sub && cd deep && cat c*", "cd sub/deep; cat c*"):
+        assert await becomes(bench, f"{command} | nl", "cat", "nl") is ASK, command
+    assert await becomes(bench, "cd sub/deep && cat p* -n | nl", "cat", "nl") is RUN
