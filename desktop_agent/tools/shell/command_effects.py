@@ -86,7 +86,8 @@ def _placed(command: str, directory: str) -> Iterator[tuple[SimpleCommand, Seque
         yield simple, folders
         if simple.words[:1] == ["cd"] and len(simple.words) > 1:
             moved = [os.path.join(folder, simple.words[1]) for folder in folders]  # noqa: PTH118
-            folders = list(dict.fromkeys([*folders, *moved]))[:_MOST_FOLDERS]
+            real = (os.path.realpath(folder) for folder in moved if os.path.isdir(folder))  # noqa: PTH112
+            folders = list(dict.fromkeys([*folders, *real]))[:_MOST_FOLDERS]
 
 
 def _named(
@@ -95,14 +96,13 @@ def _named(
     """Yield the paths that a command names, also by patterns: where, and how each is judged."""
     source = _cloned(simple.words)
     for folder in folders:
-        for word in [*simple.words[1:], *simple.targets]:
+        for word in dict.fromkeys([*simple.words[1:], *simple.targets]):
             for path in _paths_in(word, folder):
                 # What is cloned is only read, and is mostly called NAME.git.
                 yield folder, path, is_secret if word == source else judge
-        for place in simple.globs:
-            if place > 0:
-                for name in names.of(simple.words[place], folder):
-                    yield folder, name, is_secret
+        for pattern in dict.fromkeys(simple.words[place] for place in simple.globs if place > 0):
+            for name in names.of(pattern, folder):
+                yield folder, name, is_secret
 
 
 def _bare_repositories(
