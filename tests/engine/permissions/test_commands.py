@@ -785,7 +785,8 @@ def test_no_text_breaks_the_reading(command: str) -> None:
      "cat <<EOF\n$(rm x)",
      "cat <<A <<B\na\nA\n`rm x`\nB", "env -S 'rm x'", "env -iS'rm x' y", "env -vS rm x",
      "env --split-string='rm x'", "sudo --user me rm x", "timeout --signal KILL 5 rm x",
-     "xargs --max-args 1 rm", "env --chdir y rm x", "time -f %e rm x", "rm.exe x", "RM x"],
+     "xargs --max-args 1 rm", "arch -x86_64 rm x",
+     "env --chdir y rm x", "time -f %e rm x", "rm.exe x", "RM x"],
 )  # fmt: skip
 def test_a_rule_that_refuses_sees_through_disguises(command: str) -> None:
     assert mentions("rm", command)

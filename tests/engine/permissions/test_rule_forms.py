@@ -13,6 +13,10 @@ from desktop_agent.engine.permissions.shell.classify import (
 
 # Each of these runs a program, writes or sends, and must be asked about for itself.
 DANGEROUS = r"""
+mypy --timing-stats=a
+mypy --line-checking-stats a
+mypy --cache-map a b c
+arch -x86_64 ./x
 ruff check @options
 ruff format a.py @options
 mypy @options

@@ -45,7 +45,8 @@ _WRAPPERS: dict[str, frozenset[str]] = {
     "time": frozenset({"-f", "-o", "--format", "--output"}),
 } | dict.fromkeys(
     ("nohup", "setsid", "command", "builtin", "watch", "busybox", "!", "{", "if", "then", "elif",
-     "else", "while", "until", "do", "coproc", "unshare", "fakeroot", "caffeinate", "strace"),
+     "else", "while", "until", "do", "coproc", "unshare", "fakeroot", "caffeinate", "strace",
+     "arch"),
     frozenset[str](),
 )  # fmt: skip
 # Options with a value that may stand before a subcommand.

@@ -19,10 +19,12 @@ _PRINTERS = frozenset({
     "ls", "cat", "head", "tail", "wc", "cut", "tr", "nl", "tac", "rev", "grep", "egrep", "fgrep",
     "cmp", "comm", "paste", "fold", "column", "stat", "du", "df", "md5sum", "sha1sum", "sha256sum",
     "sha512sum", "b2sum", "cksum", "basename", "dirname", "realpath", "readlink", "pwd", "echo",
-    "true", "false", "sleep", "whoami", "id", "uname", "uptime", "nproc", "arch", "seq", "od",
+    "true", "false", "sleep", "whoami", "id", "uname", "uptime", "nproc", "seq", "od",
 })  # fmt: skip
-# Of these a rule covers only the forms that are known to look.
-_LOOKERS = frozenset({"sort", "uniq", "find", "tree", "file", "date", "diff", "rg", "strings"})
+# Of these a rule covers only the forms that are known to look. On macOS `arch` runs programs.
+_LOOKERS = frozenset(
+    {"sort", "uniq", "find", "tree", "file", "date", "diff", "rg", "strings", "arch"}
+)
 
 _GIT_SHOWS = frozenset({"--output", "--ext-diff", "--textconv", "-O", "--open-files-in-pager"})
 _NPM = frozenset({
@@ -47,7 +49,8 @@ _MYPY = frozenset({
     "--any-exprs-report", "--cobertura-xml-report", "--html-report", "--linecount-report",
     "--linecoverage-report", "--lineprecision-report", "--txt-report", "--xml-report",
     "--xslt-html-report", "--xslt-txt-report", "--shadow-file", "--custom-typeshed-dir",
-    "--custom-typing-module",
+    "--custom-typing-module", "--timing-stats", "--line-checking-stats", "--memory-xml-report",
+    "--cache-map",
 })  # fmt: skip
 _NONE = frozenset[str]()
 
