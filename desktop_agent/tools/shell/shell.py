@@ -151,6 +151,8 @@ def _previewed(
         contained = msgspec.structs.replace(contained, named=effects.protected)
     parts = classify.split_parts(args.command)
     is_leaving = contained is not None and not contained.is_contained
+    # Out there a rule is for exactly this, and so for what is fed to it.
+    proven = classify.not_feeding(args.command, proof.parts) if is_leaving else proof.parts
     return Preview(
         title=_title(args, is_leaving=is_leaving),
         display=CommandDisplay(args.command, directory, parts, contained),
@@ -161,10 +163,10 @@ def _previewed(
         outside=() if is_inside else effects.outside,
         command=args.command,
         is_read_only=proof.is_whole,
-        proven=proof.parts,
+        proven=proven,
         containment=contained,
         is_git_asked=is_inside and is_changing and git.is_asked,
-        rules=_rules(args.command, proof, contained),
+        rules=_rules(args.command, proven, contained),
         refusals=tuple(Rule("shell", p, is_deny=True) for p in classify.refusals(args.command)),
         fingerprint=_fingerprint(args, directory),
     )
@@ -175,12 +177,14 @@ def _fingerprint(args: ShellArguments, directory: str) -> str:
     return digest(said.encode("utf-8", "replace"))
 
 
-def _rules(command: str, proof: Proof, contained: Containment | None) -> tuple[Rule, ...]:
+def _rules(
+    command: str, proven: tuple[int, ...], contained: Containment | None
+) -> tuple[Rule, ...]:
     """Return what *Allow always* may remember: it says for which way of running it was made."""
     if contained is not None and not contained.is_contained:
-        return tuple(Rule(OUTSIDE_RULES, p) for p in classify.exact(command, proof.parts))
+        return tuple(Rule(OUTSIDE_RULES, p) for p in classify.exact(command, proven))
     kind = "shell" if contained is None else SANDBOX_RULES
-    return tuple(Rule(kind, p) for p in classify.offers(command, proof.parts))
+    return tuple(Rule(kind, p) for p in classify.offers(command, proven))
 
 
 def _title(args: ShellArguments, *, is_leaving: bool) -> str:

@@ -191,6 +191,24 @@ async def test_what_is_always_allowed_outside_is_this_command_and_no_other(bench
     assert quoted.rules == ()
 
 
+async def test_what_is_fed_to_a_command_outside_belongs_to_what_was_allowed(bench: Bench) -> None:
+    with_sandbox(bench)
+    for name in ("a.yaml", "other.yaml"):
+        bench.put(name)
+    given = "cat a.yaml | kubectl apply -f - | tail -5"
+    preview = await bench.preview(shell, command=given, outside="needs the cluster")
+    assert [rule.pattern for rule in preview.rules] == ["cat a.yaml", "kubectl apply -f -"]
+    assert type(verdict(bench, preview, "free", *preview.rules)) is RUN
+    for fed in ("cat other.yaml", "echo x", "cat a.yaml | cat -", "cat a.yaml | tr a b"):
+        command = f"{fed} | kubectl apply -f -"
+        other = await bench.preview(shell, command=command, outside="needs the cluster")
+        assert type(verdict(bench, other, "free", *preview.rules)) is ASK, fed
+    beside = await bench.preview(
+        shell, command="cat other.yaml | wc; kubectl apply -f - | head", outside="needs the cluster"
+    )
+    assert type(verdict(bench, beside, "free", *preview.rules)) is RUN
+
+
 async def test_what_may_run_outside_may_not_be_typed_into_a_program_there(bench: Bench) -> None:
     with_sandbox(bench)
     preview = replace(

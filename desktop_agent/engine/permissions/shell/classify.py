@@ -182,6 +182,19 @@ def offers(command: str, proven: Collection[int] = ()) -> tuple[str, ...]:
     return tuple(found)[:_MOST_OFFERED] if covering(tuple(found), command, proven) else ()
 
 
+def not_feeding(command: str, proven: Collection[int]) -> tuple[int, ...]:
+    """Return the proven parts whose output goes to no other part: it may decide what that does."""
+    script, known = plain_script(command), set(proven)
+    operators = script.operators if script else []
+    kept: list[int] = []
+    feeds = False
+    for number in reversed(range(len(operators))):
+        feeds = operators[number] in {"|", "|&"} and (feeds or number + 1 not in known)
+        if number in known and not feeds:
+            kept.append(number)
+    return tuple(reversed(kept))
+
+
 def exact(command: str, proven: Collection[int] = ()) -> tuple[str, ...]:
     """Return a pattern for each part of the command that is all of its words.
 
