@@ -2,7 +2,7 @@
 
 A folder's `.git` is as hostile as the folder: its configuration, hooks and links can make even
 `git status` start programs. So every part that git would use has to be of a known, plain kind.
-What the user configured for all repositories is the user's own.
+What the user configured for all repositories is the user's own: `user_git_settings.py`.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from desktop_agent.engine.permissions.shell.classify import plain_script
 from desktop_agent.engine.permissions.shell.looking import Part, Reading, parts_of
 from desktop_agent.engine.workspace.containment import is_within, resolve_for_read
 from desktop_agent.tools.shell.git_repository import is_inert
+from desktop_agent.tools.shell.user_git_settings import is_apart
 
 _NOWHERE = OwnPlaces()
 _MOST_ENTRIES = 60_000
@@ -132,6 +133,7 @@ class _Disk:
         return (
             is_fresh
             and folder is not None
+            and is_apart(self._environment, self._workspace.write_roots, self._own)
             and is_inert(folder, Path(self._workspace.root), shows_contents=look.git == "contents")
         )
 

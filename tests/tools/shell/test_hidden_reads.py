@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.shell.test_proof import CANARY, is_proven, printed, put
+from tests.tools.shell.test_proof import CANARY, git, is_proven, printed, put
 
 
 @pytest.mark.skipif(shutil.which("strings") is None, reason="needs binutils")
@@ -78,3 +78,34 @@ def test_no_search_is_taken_for_a_list_of_files(tmp_path: Path) -> None:
             assert not is_proven(tmp_path, command), command
     for command in ("rg --files", "rg --files --hidden -g '*.py'", "rg --type-list"):
         assert is_proven(tmp_path, command), command
+
+
+@pytest.mark.parametrize("kind", ["linked", "included", "named", "in a folder of settings"])
+def test_settings_of_the_user_that_an_agent_may_write_are_reckoned_with(
+    tmp_path: Path, kind: str
+) -> None:
+    """Who keeps them in a folder with others ("dotfiles") may have that folder open."""
+    root, home = tmp_path / "dotfiles", tmp_path / "home"
+    git(put(root, "a").parent, "init", "-q")
+    put(home, "other", f"[safe]\n\tdirectory = {root}\n[core]\n\tpager = less -R\n")
+    settings = put(root, "settings", '[core]\n\tfsmonitor = "touch made; false"\n')
+    put(home, ".gitconfig", "[include]\n\tpath = ~/other\n[user]\n\tname = a/b\n")
+    assert is_proven(root, "git status", HOME=str(home))
+    if kind == "linked":
+        (home / ".gitconfig").unlink()
+        (home / ".gitconfig").symlink_to(settings)
+    elif kind == "included":
+        put(home, "other", f"[include] path = {root}/settings\n")
+    elif kind == "named":
+        put(home, ".gitconfig", f'[core]\n\tfsmonitor = "{root}/run -v"\n')
+    else:
+        (home / ".config").mkdir()
+        (home / ".config/git").symlink_to(root)
+        settings.rename(root / "config")
+    assert not is_proven(root, "git status", HOME=str(home))
+
+
+def test_a_home_that_is_open_as_a_whole_keeps_its_settings(tmp_path: Path) -> None:
+    git(put(tmp_path, "a").parent, "init", "-q")
+    put(tmp_path, ".gitconfig", "[user]\n\tname = a\n")
+    assert is_proven(tmp_path, "git status", HOME=str(tmp_path))
