@@ -205,6 +205,7 @@ class Capture:
         for folder in self._folders.values():
             if folder.is_listed:
                 folder.look(time.monotonic() + _READ_AFTER_S)
+                folder.save()
 
     # -- commands ------------------------------------------------------------------------
 
@@ -231,8 +232,8 @@ class Capture:
         if call.heads != tuple(git_head(folder.root) for folder in call.folders):
             call.remarks.append(_COMMITS)
         for folder in call.folders:
-            changes = folder.look(until, self._busy(folder))
-            self._record_for(call, changes)
+            self._record_for(call, folder.look(until, self._busy(folder)))
+            folder.save()
 
     def _look_outside(
         self, folder: TrackedFolder, session_id: SessionId, root: str, until: float
@@ -247,6 +248,7 @@ class Capture:
             self._record_for(owner, changes)
         elif changes and not (is_new and self._is_first(session_id, root)):
             self._record_outside(session_id, root, changes)
+        folder.save()
 
     def _is_first(self, session_id: SessionId, root: str) -> bool:
         """Whether a session has no history: what was before it is not its concern."""

@@ -146,21 +146,20 @@ class TrackedFolder:
     ) -> list[PathChange]:
         """Bring what is known up to date; return what differs, folders before what is in them.
 
-        What is not read `until` then (time.monotonic) is unread. Paths that are `busy` stay as
-        they are known. With `is_outside` what was unread before has no change.
+        What is not read `until` then (time.monotonic) is unread; what is `busy` stays as known.
+        With `is_outside` what was unread has no change. To be saved once all that is recorded:
+        until then the bytes that were there are kept as those of the last look.
         """
         is_unlisted = bool(self._unlisted)
         self._moved = Moved(self._looked_at, is_unlisted=is_unlisted, is_outside=is_outside)
         self._looked_at = time.time()
+        self.is_listed = True
         try:
             with self._open() as (root, device):
                 changes = list(self._differences(root, device, until, busy, is_outside))
                 return self._moved.found(changes)
         except _Gone:
             return []  # as with a disk: nothing is known of it
-        finally:
-            self.is_listed = True
-            self.save()
 
     def list_on(self, until: float) -> None:
         """Go on with the first look until then: a folder at least, each as a whole."""

@@ -14,7 +14,7 @@ from desktop_agent.core.changes import ChangeSet, Choice, UndoScope
 from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set_id
 from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite
 from desktop_agent.file_history.capture import Capture
-from desktop_agent.file_history.history import History
+from desktop_agent.file_history.history import History, Limits
 
 S = SessionId("s")
 M = MessageId("m")
@@ -23,10 +23,10 @@ M = MessageId("m")
 class Place:
     """A folder, and calls that change it."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, limits: Limits | None = None) -> None:
         self.root = base / "work"
         self.root.mkdir()
-        self.history = History(base / "data" / "undo")
+        self.history = History(base / "data" / "undo", limits)
         self.capture = Capture(self.history, [base / "data"])
 
     def begin(

@@ -1,0 +1,48 @@
+"""What the limits let go of, and when."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.file_history.history import Limits
+from tests.file_history.places import Place, S, state_of
+
+MEGABYTE = 1 << 20
+# Of this folder so much is kept; all that was read before this look is older than the grace.
+LIMITS = Limits(free=lambda _: 1 << 40, total=1 << 38, folder=8 * MEGABYTE, reserve=0, grace=0)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path, LIMITS)
+    (made.root / "photos").mkdir()
+    yield made
+    made.close()
+
+
+def write_photos(place: Place, count: int, chance: random.Random) -> None:
+    for number in range(count):
+        (place.root / "photos" / f"{number}.jpg").write_bytes(chance.randbytes(MEGABYTE // 2))
+
+
+def look_at_all(place: Place) -> None:
+    place.capture.watch(S, str(place.root))
+    while place.capture.has_work:
+        place.capture.read_on()
+
+
+def test_all_that_one_command_writes_over_comes_back(small: Place) -> None:
+    chance = random.Random(1)
+    write_photos(small, 5, chance)
+    look_at_all(small)
+    before = state_of(small.root)
+    set_id, _ = small.begin("convert")
+    write_photos(small, 5, chance)
+    (recorded,) = small.capture.end(set_id).recorded
+    assert all(file.is_held for file in recorded.changes.files)
+    small.undo()
+    assert state_of(small.root) == before
