@@ -101,7 +101,8 @@ class TrackedFolder:
         waiting = [(path, entry)] if entry is not None else []
         while waiting:
             here, known = waiting.pop()
-            if not known.is_held or here in self._unread or here in self._unlisted:
+            is_kept = known.is_held and (not known.digest or self._history.has(known.digest))
+            if not is_kept or here in self._unread or here in self._unlisted:
                 return False
             if known.kind == "folder":
                 if os.path.lexists(self.absolute(_join(here, b".git"))):

@@ -102,6 +102,11 @@ class History:
         with self._holding():
             return self._packs.add_file(fd, size)
 
+    def has(self, digest: str) -> bool:
+        """Whether these bytes are kept still."""
+        with readable_errors():
+            return self._packs.find(digest) is not None
+
     def clone_file(self, fd: int) -> str:
         """Keep the bytes of a large open file as `hold_file` does, where the disk can share them.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,3 +48,19 @@ def test_all_that_one_command_writes_over_comes_back(small: Place) -> None:
     assert all(file.is_held for file in recorded.changes.files)
     small.undo()
     assert state_of(small.root) == before
+
+
+def test_a_folder_of_which_too_much_was_kept_is_not_said_to_come_back(small: Place) -> None:
+    write_photos(small, 40, random.Random(1))
+    look_at_all(small)
+    names = ["photos", *(f"photos/{number}.jpg" for number in range(40))]
+    paths = [os.fsencode(small.root / name) for name in names]
+    held = dict(zip(names, small.capture.held(S, str(small.root), paths), strict=True))
+    assert not held["photos"]
+    assert any(held.values()), "nothing is kept at all"
+    set_id, _ = small.begin("rm")
+    shutil.rmtree(small.root / "photos")
+    (recorded,) = small.capture.end(set_id).recorded
+    assert {file.path: file.is_held for file in recorded.changes.files} == {
+        name: is_held for name, is_held in held.items() if name != "photos"
+    }
