@@ -71,11 +71,14 @@ def place_of(path: bytes) -> Generator[Place]:
         os.close(folder)
 
 
-def state_of(path: bytes) -> FileState:
-    """Return what is at a path now, nothing if a link stands on the way; `other` can't be read."""
+def state_of(path: bytes, largest: int | None = None) -> FileState:
+    """Return what is at a path now, nothing if a link stands on the way; `other` can't be read.
+
+    A file of more bytes than `largest` is not read, as that takes minutes: it has no digest.
+    """
     try:
         with place_of(path) as place:
-            return _state_at(place)
+            return _state_at(place, largest)
     except OSError as error:
         return ABSENT if error.errno in _NOT_THERE else OTHER
 
@@ -279,7 +282,7 @@ def _syncfs() -> Callable[[int], int] | None:
 # -- within
 
 
-def _state_at(place: Place) -> FileState:
+def _state_at(place: Place, largest: int | None = None) -> FileState:
     try:
         status = os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -297,6 +300,8 @@ def _state_at(place: Place) -> FileState:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             return OTHER
+        if largest is not None and found.st_size > largest:
+            return FileState("file", stat.S_IMODE(found.st_mode), found.st_size)
         digest, size = hashlib.sha256(), 0
         while chunk := os.read(descriptor, CHUNK):
             digest.update(chunk)

@@ -122,7 +122,7 @@ class Planner:
         text = names.shown(path, root)
         target = chosen[0].before
         stretches = timeline.stretches(chosen)
-        now = disk.state_of(path)
+        now = disk.state_of(path, self._limits.largest)
         item = Item(path, text, tuple(chosen), now, target, "already")
         is_nothing = all(timeline.is_equal(before, after) for before, after in stretches)
         if is_nothing or disk.same(now, target):
@@ -210,7 +210,7 @@ def missing_folders(items: Iterable[Item], root: bytes) -> list[bytes]:
             is_out = names.is_below(item.path, root) and not names.is_below(above, root)
             if above in found or above in known or is_out:
                 break
-            if disk.state_of(above).kind != "absent":
+            if disk.state_of(above, 0).kind != "absent":
                 break
             found.add(above)
     return sorted(found)
@@ -340,7 +340,7 @@ def _is_obstructed(path: bytes, items: Mapping[bytes, Item]) -> bool:
         item = items.get(above)
         if item is not None and item.prospect == "restore":
             return item.target.kind != "folder"
-        kind = item.now.kind if item is not None else disk.state_of(above).kind
+        kind = item.now.kind if item is not None else disk.state_of(above, 0).kind
         if kind != "absent":
             return kind != "folder"
     return False
@@ -383,6 +383,6 @@ def _set_ids(chosen: Iterable[list[Row]]) -> tuple[str, ...]:
 
 
 def _blocked(items: list[Item], root: bytes) -> str:
-    if items and disk.state_of(root).kind != "folder":
+    if items and disk.state_of(root, 0).kind != "folder":
         return "The folder is not there any more, or a link stands in its place."
     return ""

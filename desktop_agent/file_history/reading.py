@@ -173,17 +173,21 @@ class Reading:
         return tuple(found)
 
     def _is_as(self, path: bytes, state: FileState) -> bool:
-        """Whether a path is in a state now; a file that is as at the last look is not read."""
-        if state.kind == "file" and state.digest:
+        """Whether a path is in a state now; a file that is as at the last look is not read.
+
+        Nor is one that was too large to be looked into: its size has to do.
+        """
+        if state.kind == "file":
             try:
                 status = disk.status_of(path)
             except OSError:
                 return False
             if status.st_size != state.size:
                 return False
-            if self._index.digest_of(path, status) == state.digest:
-                return stat.S_IMODE(status.st_mode) == state.mode
-        return disk.same(disk.state_of(path), state)
+            if not state.digest or self._index.digest_of(path, status) == state.digest:
+                is_file = stat.S_ISREG(status.st_mode)
+                return is_file and stat.S_IMODE(status.st_mode) == state.mode
+        return disk.same(disk.state_of(path, state.size), state)
 
     def _undone(self, session_id: SessionId, rows: Iterable[list[Row]]) -> set[int]:
         """Return the sets of which something is taken back, and nothing is still to be."""

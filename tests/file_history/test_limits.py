@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.changes import UndoScope
 from desktop_agent.file_history.history import Limits
-from tests.file_history.places import Place, S, state_of
+from tests.file_history.places import M, Place, S, state_of
 
 MEGABYTE = 1 << 20
 # Of this folder so much is kept; all that was read before this look is older than the grace.
@@ -64,3 +66,24 @@ def test_a_folder_of_which_too_much_was_kept_is_not_said_to_come_back(small: Pla
     assert {file.path: file.is_held for file in recorded.changes.files} == {
         name: is_held for name, is_held in held.items() if name != "photos"
     }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file without bytes takes room there")
+def test_a_file_that_takes_hours_to_read_is_listed_and_planned_without_reading_it(
+    small: Place,
+) -> None:
+    set_id, _ = small.begin("download")
+    with (small.root / "model.bin").open("wb") as file:
+        file.truncate(1 << 40)
+    small.capture.end(set_id)
+    (found,) = small.history.changes(S, str(small.root)).files
+    assert (found.file.path, found.is_changed_since) == ("model.bin", False)
+    (planned,) = small.history.plan(UndoScope(S, message_id=M)).files
+    assert (planned.prospect, planned.why) == (
+        "lost",
+        "It was too large to be looked into, so it stays.",
+    )
+    with (small.root / "model.bin").open("r+b") as file:
+        file.truncate(1 << 39)
+    (found,) = small.history.changes(S, str(small.root)).files
+    assert found.is_changed_since

@@ -19,7 +19,7 @@ def change_of(file: FarFile, root: bytes, hold: Callable[[bytes], str]) -> PathC
     Git knows of permissions only whether a file is a program: the others are those of here.
     """
     path = _checked(file.path, root)
-    now = disk.state_of(path)
+    now = disk.state_of(path, 0)
     is_known = now.kind == "file" and bool(now.mode & 0o100) == file.before.is_executable
     mode = now.mode if is_known else _mode(file.before)
     before = _state(file.before, mode, hold)
