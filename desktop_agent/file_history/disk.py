@@ -11,14 +11,17 @@ import ctypes
 import errno
 import functools
 import hashlib
+import itertools
 import os
 import stat
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from desktop_agent.core.changes import FileState
 from desktop_agent.engine.workspace.safe_open import open_beneath
+from desktop_agent.file_history import names
 from desktop_agent.file_history.packs import CHUNK, write_all
 
 ABSENT = FileState()
@@ -118,6 +121,35 @@ def names_in(path: bytes) -> set[bytes]:
         return {os.fsencode(name) for name in os.listdir(folder)}  # noqa: PTH208
     finally:
         os.close(folder)
+
+
+def respelled(paths: Iterable[bytes]) -> frozenset[bytes]:
+    """Return those of these paths that are there under the spelling of another of them alone.
+
+    Where a file system takes upper and lower case for one, or both ways to write an accent, a
+    renamed file is found under its old name too.
+    """
+    groups: dict[str, list[bytes]] = defaultdict(list)
+    for path in paths:
+        groups[names.folded(path)].append(path)
+    return frozenset(
+        path
+        for group in groups.values()
+        for path in group
+        if any(_is_respelled(path, other) for other in group if other != path)
+    )
+
+
+def _is_respelled(path: bytes, other: bytes) -> bool:
+    sep = os.sep.encode()
+    pairs = zip(path.split(sep), other.split(sep), strict=False)
+    above = list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    ours, theirs = path.split(sep)[len(above)], other.split(sep)[len(above)]
+    try:
+        listed = names_in(sep.join(name for name, _ in above) or sep)
+    except OSError:
+        return False
+    return ours not in listed and theirs in listed
 
 
 def same(one: FileState, two: FileState) -> bool:

@@ -65,9 +65,14 @@ class Index:
 
     def follow(self, paths: Iterable[bytes]) -> None:
         """Bring the entries of these paths up to date; folders come before what is in them."""
-        for path in sorted(paths):
+        paths = sorted(paths)
+        respelled = disk.respelled(paths)
+        for path in paths:
             for folder, relative in self._homes(path):
-                self._follow(path, folder, relative)
+                if path in respelled:
+                    self._connection.execute(_DELETE, (folder, relative))
+                else:
+                    self._follow(path, folder, relative)
 
     def _follow(self, path: bytes, folder: int, relative: bytes) -> None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -32,6 +33,12 @@ def is_below(path: bytes, root: bytes) -> bool:
 def is_git(path: bytes) -> bool:
     """Whether a path is a repository's own, which is never touched."""
     return b".git" in re.split(rb"[/\\]" if os.name == "nt" else b"/", path.lower())
+
+
+def folded(path: bytes) -> str:
+    """Return what is equal for paths that some file systems take for one."""
+    text = os.fsdecode(path)
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", text).casefold())
 
 
 def parents(path: bytes) -> list[bytes]:

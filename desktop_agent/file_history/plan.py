@@ -111,18 +111,24 @@ class Planner:
         chosen: Mapping[bytes, list[Row]],
         root: bytes,
     ) -> Detail:
-        items = [self._item(path, rows.get(path, []), one, root) for path, one in chosen.items()]
+        respelled = disk.respelled(chosen)
+        items = [
+            self._item(path, rows.get(path, []), one, root, is_gone=path in respelled)
+            for path, one in chosen.items()
+        ]
         items = sorted(_with_folders(items), key=lambda item: item.path)
         moved = self._moved(items)
         planned = outlined(items, moved)
         plan = UndoPlan(scope, _set_ids(chosen.values()), planned, _blocked(items, root))
         return Detail(plan, tuple(items), root, moved)
 
-    def _item(self, path: bytes, rows: list[Row], chosen: list[Row], root: bytes) -> Item:
+    def _item(
+        self, path: bytes, rows: list[Row], chosen: list[Row], root: bytes, *, is_gone: bool
+    ) -> Item:
         text = names.shown(path, root)
         target = chosen[0].before
         stretches = timeline.stretches(chosen)
-        now = disk.state_of(path, self._limits.largest)
+        now = disk.ABSENT if is_gone else disk.state_of(path, self._limits.largest)
         item = Item(path, text, tuple(chosen), now, target, "already")
         is_nothing = all(timeline.is_equal(before, after) for before, after in stretches)
         if is_nothing or disk.same(now, target):

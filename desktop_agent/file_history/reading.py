@@ -166,11 +166,13 @@ class Reading:
             kind = kind_of(before, after)
             was = names.shown(moved[path], root) if path in moved else ""
             file = replace(file, path=names.shown(path, root), kind=kind, was=was)
-            is_as = self._is_as(path, after) and (
-                not was or self._is_as(moved[path], FileState("absent"))
-            )
+            is_as = self._is_as(path, after) and (not was or self._is_gone(moved[path], path))
             found.append(FileOverview(file, ids, is_changed_since=not is_as))
         return tuple(found)
+
+    def _is_gone(self, old: bytes, new: bytes) -> bool:
+        """Whether a renamed file is no more at its old path, which may differ by case alone."""
+        return old in disk.respelled((old, new)) or self._is_as(old, disk.ABSENT)
 
     def _is_as(self, path: bytes, state: FileState) -> bool:
         """Whether a path is in a state now; a file that is as at the last look is not read.
