@@ -240,11 +240,27 @@ def set_mode(path: bytes, mode: int) -> None:
         if place.folder is None:
             os.chmod(path, mode)  # noqa: PTH101
             return
-        descriptor = os.open(place.name, _READ, dir_fd=place.folder)
+        try:
+            descriptor = os.open(place.name, _READ, dir_fd=place.folder)
+        except PermissionError:
+            _set_mode_unread(place, mode)
+            return
     try:
         os.fchmod(descriptor, mode)
     finally:
         os.close(descriptor)
+
+
+def _set_mode_unread(place: Place, mode: int) -> None:
+    """Change the mode of what its owner may not open; a link is not followed."""
+    if not sys.platform.startswith("linux"):
+        os.chmod(place.name, mode, dir_fd=place.folder, follow_symlinks=False)
+        return
+    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+    with _closing(descriptor := os.open(place.name, flags, dir_fd=place.folder)):
+        if stat.S_ISLNK(os.fstat(descriptor).st_mode):
+            raise Changed
+        os.chmod(f"/proc/self/fd/{descriptor}", mode)  # noqa: PTH101
 
 
 def remove_temporaries(path: bytes, token: str) -> None:

@@ -326,8 +326,9 @@ class TrackedFolder:
         listing = list_folder(self.absolute(folder), device)
         known = self._tree.get(folder, {})
         if not listing.is_readable:
-            self._lose_sight(folder)
-            return
+            if not known:
+                self._name_alone(folder)
+            return  # what is known of it stays so, until it can be listed again
         self._note_rules(root, folder, listing, known)
         yield from ((_join(folder, name), None) for name in known.keys() - listing.entries)
         for name, found in listing.entries.items():
@@ -481,10 +482,8 @@ class TrackedFolder:
         del self._unlisted[path]
         return old._replace(is_held=False)
 
-    def _lose_sight(self, folder: bytes) -> None:
-        """A folder that can't be listed any more is known by its name."""
-        for _ in self._take_away_inside(folder):
-            pass
+    def _name_alone(self, folder: bytes) -> None:
+        """A folder that can't be listed is known by its name."""
         known = self.entry(folder) if folder else None
         if known is not None:
             self._tree.pop(folder, None)

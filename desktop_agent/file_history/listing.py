@@ -46,7 +46,7 @@ _READ = flags("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 class Listing(msgspec.Struct):
     """What a folder holds: entries that were not read (no digest), by name, without `.git`.
 
-    `is_readable` is False where the system refuses to list it.
+    `is_readable` is False where the system refuses to list it, or to tell what is in it.
     """
 
     entries: dict[bytes, Entry] = {}
@@ -67,7 +67,7 @@ def list_folder(path: bytes, device: int) -> Listing:
                 elif one.name != _LEFT_OUT:
                     try:
                         status = one.stat(follow_symlinks=False)
-                    except OSError:
+                    except FileNotFoundError:
                         continue  # it went while it was listed
                     listing.entries[one.name] = entry_of(status, device)
     except (FileNotFoundError, NotADirectoryError):

@@ -174,7 +174,8 @@ class Planner:
         if not self._is_kept(target):
             return _not_kept(target)
         if after.kind == "file" and not after.digest:
-            return "It was too large to be looked into, so it stays."
+            why = "was too large to be looked into" if after.size > LARGEST_COPY else "was not read"
+            return f"It {why}, so it stays."
         if now.kind == "other":
             return "What is there now is no file that could be kept."
         if now.kind == "file" and now.size > self._limits.largest:
