@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,23 @@ async def test_files_go_back_to_how_they_were_before_a_message_that_changed_none
     assert contents(rig) == {"a.txt": b"1\n"}
     with pytest.raises(UndoError, match="no such message"):
         await rig.undo(to_message="me_unknown")
+    await rig.engine.close()
+
+
+async def test_going_back_to_a_message_leaves_what_was_done_before_it_when_the_clock_was_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = UndoRig(
+        tmp_path,
+        [calls(write("a.txt", "1\n")), says("one"), calls(write("b.txt", "2\n")), says("two")],
+    )
+    with monkeypatch.context() as ahead:
+        right = time.time
+        ahead.setattr(time, "time", lambda: right() + 7200)
+        await rig.run("first")
+    await rig.run("second")
+    await rig.undo(to_message=rig.user_messages[1])
+    assert contents(rig) == {"a.txt": b"1\n"}
     await rig.engine.close()
 
 

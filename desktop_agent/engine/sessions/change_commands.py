@@ -278,11 +278,14 @@ class ChangeCommands(ABC):
         messages = agent.user_messages
         if scope.to_message not in messages:
             raise UndoError("There is no such message in this session.")
-        since = messages[messages.index(scope.to_message) :]
+        at = messages.index(scope.to_message)
+        before, since = messages[:at], messages[at:]
         sent = next(one.created_at for one in agent.history if one.id == scope.to_message)
-        # What was changed since then for a message on another branch counts as well.
-        named = (one for one in sets if one.message_id in since or one.began > sent)
-        first = next((one.message_id for one in named if one.message_id is not None), None)
+        # What was changed since then for a message on another branch counts as well. What the
+        # messages before it changed does not, whatever the clock said then.
+        known = (one for one in sets if one.message_id is not None and one.message_id not in before)
+        named = (one for one in known if one.message_id in since or one.began > sent)
+        first = next((one.message_id for one in named), None)
         return None if first is None else msgspec.structs.replace(scope, to_message=first)
 
     def _tell_of_undo(
