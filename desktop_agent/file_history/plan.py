@@ -162,8 +162,10 @@ class Planner:
         moved = {old: new for new, old in timeline.renamed(paths).items()}
         by_undos = self._timeline.moved_by_undos(row for rows in paths.values() for row in rows)
         for new, old in by_undos.items():
-            if new in restored and old in restored:
-                moved[restored[old].path] = restored[new].path
+            # Of an undo and its redo only one way is gone back.
+            back, gone = restored.get(old), restored.get(new)
+            if back and gone and (back.kind, gone.kind) == ("created", "deleted"):
+                moved[back.path] = gone.path
         return moved
 
     def _why_lost(self, path: bytes, now: FileState, target: FileState, after: FileState) -> str:

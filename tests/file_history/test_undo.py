@@ -434,6 +434,20 @@ def test_a_renamed_file_is_one_row_of_the_preview_and_one_file_of_what_is_told(
     assert folder.text("b.txt") == "1\n2\n4\n"
 
 
+def test_a_file_renamed_and_back_and_again_is_one_row_of_the_preview(folder: Folder) -> None:
+    folder.write("a.txt", "1\n")
+    with folder.call("call_1"):
+        (folder.root / "a.txt").rename(folder.root / "b.txt")
+    folder.undo(set_id=folder.undo().set_id)
+    (row,) = folder.plan(to_message="me_1").files
+    assert (row.path, row.was, row.prospect) == ("a.txt", "b.txt", "restore")
+    report = folder.undo(to_message="me_1")
+    assert [(one.path, one.was) for one in report.restored] == [("a.txt", "b.txt")]
+    assert report.made is not None
+    assert report.made.count == 1
+    assert folder.text("a.txt") == "1\n"
+
+
 def test_what_the_person_changed_since_is_compared_with_what_the_agent_left(
     folder: Folder,
 ) -> None:
