@@ -117,12 +117,7 @@ class Restore:
             return True
         if not _is_begun(step, now):
             return False
-        try:
-            disk.remove(step.path, now)
-        except OSError:
-            if now.kind == "folder" and now.mode != step.expected.mode:
-                disk.set_mode(step.path, step.expected.mode)
-            raise
+        disk.remove(step.path, now)
         return True
 
     def _make_folder(self, step: Step) -> bool:
@@ -190,9 +185,13 @@ class Restore:
 
     def _close_folder(self, step: Step) -> bool:
         """Give folders their modes once nothing is changed in them any more."""
-        if step.target.kind != "folder" or step.path in self._done:
+        if step.path in self._done:
             return False
         now = disk.state_of(step.path)
+        if step.target.kind != "folder":
+            if now.kind == "folder" and _is_begun(step, now):  # it could not be removed
+                disk.set_mode(step.path, step.expected.mode)
+            return False
         if disk.same(now, step.target):
             return True
         if now.kind != "folder" or not (step.expected.kind != "folder" or _is_begun(step, now)):

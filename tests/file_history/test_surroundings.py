@@ -5,6 +5,7 @@ import errno
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import tempfile
 import threading
@@ -188,6 +189,22 @@ def test_a_folder_in_which_the_person_put_something_stays(folder: Folder) -> Non
     report = folder.undo()
     assert (report.kept, folder.text("new/agents.txt")) == ((), None)
     assert folder.text("new/mine.txt") == "mine"
+
+
+def test_a_folder_that_cannot_make_room_for_the_file_it_was_keeps_its_mode(folder: Folder) -> None:
+    place = folder.write("d", "a file")
+    with folder.call("call_1"):
+        place.unlink()
+        folder.write("d/a", "the agent's")
+        place.chmod(0o500)
+    place.chmod(0o700)
+    folder.write("d/mine", "mine")
+    place.chmod(0o500)
+    report = folder.undo({"d": "restore"})
+    assert report.kept == ("d",)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o500
+    assert folder.text("d/mine") == "mine"
+    place.chmod(0o700)
 
 
 def test_a_file_whose_folder_the_person_deleted_comes_back_in_it(folder: Folder) -> None:
