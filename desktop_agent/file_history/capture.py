@@ -21,7 +21,7 @@ from desktop_agent.core.pipes.file_capture import CallBegun, Captured, FileWrite
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.file_history.folder import TrackedFolder
 from desktop_agent.file_history.history import History
-from desktop_agent.file_history.listing import git_head
+from desktop_agent.file_history.listing import git_head, kind_at
 from desktop_agent.file_history.names import parents
 from desktop_agent.file_history.reader import state_of
 from desktop_agent.file_history.values import HistoryFull, PathChange
@@ -280,7 +280,13 @@ class Capture:
             call.before = FileState("file", mode, len(write.before), digest, is_held)
         for folder in self._folders.values():
             relative = folder.relative(write.path)
-            if relative is not None and folder.is_listed and folder.is_tracked(relative):
+            if relative is None or not folder.is_listed:
+                continue
+            # A folder that stands for a file, or the other way round, is more than one change.
+            if not _is_of_known_kind(folder, relative):
+                until = time.monotonic() + _BETWEEN_S
+                self._look_outside(folder, call.begun.session_id, call.begun.root, until)
+            if folder.is_tracked(relative):
                 self._note_before(call, folder, relative)
 
     def _hold(self, call: _Call, write: FileWrite) -> bool:
@@ -300,7 +306,7 @@ class Capture:
         old = state_of(known)
         if known is not None and not old.digest:
             return  # unread: nobody knows
-        if (old.kind, old.digest) == (call.before.kind, call.before.digest):
+        if old.digest == call.before.digest and old.mode == call.before.mode:
             return
         change = PathChange(call.begun.write.path if call.begun.write else b"", old, call.before)
         owner, begun = self._owner(folder), call.begun
@@ -380,6 +386,19 @@ class Capture:
     def _is_idle_below(self, folder: TrackedFolder, root: bytes) -> bool:
         is_used = any(folder in call.folders for call in self._calls.values())
         return _is_below(folder.root, root) and not is_used
+
+
+def _is_of_known_kind(folder: TrackedFolder, path: bytes) -> bool:
+    """Whether at a path and at those above it stands what did at the last look, or nothing."""
+    parts = path.split(b"/")
+    for count in range(1, len(parts) + 1):
+        here = b"/".join(parts[:count])
+        known = folder.entry(here)
+        if not folder.is_tracked(here) or (known is not None and known.kind == "other"):
+            break  # nothing is known of what is there
+        if kind_at(folder.absolute(here)) != (known and known.kind):
+            return False
+    return True
 
 
 def _read_until(folder: TrackedFolder, until: float) -> None:

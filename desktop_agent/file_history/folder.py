@@ -22,6 +22,7 @@ from desktop_agent.file_history.listing import (
     list_folder,
     read_beginning,
 )
+from desktop_agent.file_history.names import joined, parted
 from desktop_agent.file_history.reader import Reader, is_fresh, is_other, is_unsure, state_of
 from desktop_agent.file_history.values import Entry, PathChange
 from desktop_agent.file_history.watch import Watch
@@ -83,17 +84,13 @@ class TrackedFolder:
 
     def entry(self, path: bytes) -> Entry | None:
         """Return what was at a path at the last look."""
-        folder, name = _split(path)
+        folder, name = parted(path)
         return self._tree.get(folder, {}).get(name)
 
     def is_tracked(self, path: bytes) -> bool:
         """Whether the folder of this path is known by more than its name."""
-        folder = _split(path)[0]
+        folder = parted(path)[0]
         return folder in self._tree and folder not in self._unlisted
-
-    def is_unread(self, path: bytes) -> bool:
-        """Whether a path was listed and its content is not known."""
-        return path in self._unread
 
     def holds(self, path: bytes) -> bool:
         """Whether an undo could bring back a path, with all that is below it."""
@@ -105,10 +102,10 @@ class TrackedFolder:
             if not is_kept or here in self._unread or here in self._unlisted:
                 return False
             if known.kind == "folder":
-                if os.path.lexists(self.absolute(_join(here, b".git"))):
+                if os.path.lexists(self.absolute(joined(here, b".git"))):
                     return False  # a repository is not kept
                 below = self._tree.get(here, {}).items()
-                waiting += [(_join(here, name), inner) for name, inner in below]
+                waiting += [(joined(here, name), inner) for name, inner in below]
         return entry is not None
 
     @property
@@ -257,7 +254,7 @@ class TrackedFolder:
         if not index:
             self._unlisted[b""] = None
         for path, entry in index.items():
-            folder, name = _split(path)
+            folder, name = parted(path)
             self._tree.setdefault(folder, {})[name] = entry
             self._count += 1
             if entry.kind == "folder" and entry.is_held:
@@ -330,9 +327,9 @@ class TrackedFolder:
                 self._name_alone(folder)
             return  # what is known of it stays so, until it can be listed again
         self._note_rules(root, folder, listing, known)
-        yield from ((_join(folder, name), None) for name in known.keys() - listing.entries)
+        yield from ((joined(folder, name), None) for name in known.keys() - listing.entries)
         for name, found in listing.entries.items():
-            path, old = _join(folder, name), known.get(name)
+            path, old = joined(folder, name), known.get(name)
             if found.kind == "folder":
                 found = self._as_folder(root, path, found, old)
                 if found.is_held:
@@ -348,7 +345,7 @@ class TrackedFolder:
         was_watched, self._is_watched = self._is_watched, self._watch is not None
         if told is None or not was_watched or self._count <= _WATCHED_FROM:
             return None
-        told |= {_split(path)[0] for path in self._fresh}
+        told |= {parted(path)[0] for path in self._fresh}
         return told & self._tree.keys()
 
     def _begin_watch(self) -> None:
@@ -390,7 +387,7 @@ class TrackedFolder:
             return found._replace(is_held=known.is_held)
         if self._count > _MOST or self.absolute(path) in self._own:
             return found._replace(is_held=False)
-        tag = _join(path, CACHE_TAG)
+        tag = joined(path, CACHE_TAG)
         is_left_out = self._rules.is_ignored(os.fsdecode(path) + "/")
         is_left_out = is_left_out or is_cache(root, self.absolute(tag), tag)
         return found._replace(is_held=not is_left_out)
@@ -403,7 +400,7 @@ class TrackedFolder:
         if found is None or found.kind != "file":
             self._rules.drop(prefix)
         elif prefix not in self._rules or old is None or not is_same(old, found):
-            path = _join(folder, IGNORE_FILE)
+            path = joined(folder, IGNORE_FILE)
             content = read_beginning(root, self.absolute(path), path, IGNORE_FILE_LENGTH)
             self._rules.note(prefix, content)
 
@@ -441,7 +438,7 @@ class TrackedFolder:
                     self._fresh.add(path)
 
     def _put(self, path: bytes, entry: Entry) -> None:
-        folder, name = _split(path)
+        folder, name = parted(path)
         names = self._tree.setdefault(folder, {})
         self._count += name not in names
         names[name] = entry
@@ -452,7 +449,7 @@ class TrackedFolder:
 
     def _take_away(self, path: bytes, busy: Collection[bytes] = ()) -> Iterator[PathChange]:
         """Forget a path and all below it; yield what was there, but for what is busy."""
-        folder, name = _split(path)
+        folder, name = parted(path)
         old = self._tree.get(folder, {}).pop(name, None)
         waiting = [(path, old)] if old is not None else []
         while waiting:
@@ -465,7 +462,7 @@ class TrackedFolder:
             self._fresh.discard(path)
             self._count -= 1
             below = self._tree.pop(path, {}).items()
-            waiting += [(_join(path, inner), entry) for inner, entry in below]
+            waiting += [(joined(path, inner), entry) for inner, entry in below]
             if path not in busy:
                 yield PathChange(self.absolute(path), state_of(old), state_of(None))
 
@@ -473,7 +470,7 @@ class TrackedFolder:
         self, folder: bytes, busy: Collection[bytes] = ()
     ) -> Iterator[PathChange]:
         for name in list(self._tree.get(folder, ())):
-            yield from self._take_away(_join(folder, name), busy)
+            yield from self._take_away(joined(folder, name), busy)
 
     def _not_held_unless_listed(self, path: bytes, old: Entry) -> Entry:
         """Return what was there, and no more look for what was in it."""
@@ -488,12 +485,3 @@ class TrackedFolder:
         if known is not None:
             self._tree.pop(folder, None)
             self._put(folder, known._replace(is_held=False))
-
-
-def _split(path: bytes) -> tuple[bytes, bytes]:
-    folder, _, name = path.rpartition(b"/")
-    return folder, name
-
-
-def _join(folder: bytes, name: bytes) -> bytes:
-    return folder + b"/" + name if folder else name

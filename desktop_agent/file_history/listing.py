@@ -95,6 +95,15 @@ def entry_of(status: os.stat_result, device: int) -> Entry:
     )
 
 
+def kind_at(path: bytes) -> FileKind | None:
+    """Return what is at a path, None for nothing."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return entry_of(status, status.st_dev).kind
+
+
 def is_same(known: Entry, found: Entry) -> bool:
     """Whether nothing tells that an entry changed since it was read."""
     if known.kind == "folder" or known.kind == "other":

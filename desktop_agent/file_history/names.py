@@ -35,6 +35,17 @@ def is_git(path: bytes) -> bool:
     return b".git" in re.split(rb"[/\\]" if os.name == "nt" else b"/", path.lower())
 
 
+def parted(path: bytes) -> tuple[bytes, bytes]:
+    """Return the folder and the name of a path with slashes."""
+    folder, _, name = path.rpartition(b"/")
+    return folder, name
+
+
+def joined(folder: bytes, name: bytes) -> bytes:
+    """Return the path of a name in a folder, which is empty at the top."""
+    return folder + b"/" + name if folder else name
+
+
 def folded(path: bytes) -> str:
     """Return what is equal for paths that some file systems take for one."""
     text = os.fsdecode(path)

@@ -1,0 +1,67 @@
+"""A file tool writes while a command runs, or in what only a file tool has made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.pipes.file_capture import FileWrite
+from tests.file_history.places import Place, S, state_of
+
+
+def write(place: Place, name: str, text: str) -> None:
+    """Write a file as a file tool does."""
+    path = place.root / name
+    before = path.read_bytes() if path.exists() else None
+    content = FileWrite(os.fsencode(path), before, text.encode())
+    set_id, _ = place.begin(f"write {text}", kind="tool", write=content)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    place.capture.end(set_id)
+
+
+def file_to_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def folder_to_file(path: Path) -> None:
+    (path / "inner" / "x").unlink()
+    (path / "inner").rmdir()
+    path.rmdir()
+    path.write_text("the command's")
+
+
+def give_mode(path: Path) -> None:
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "written"),
+    [
+        (file_to_folder, "file", "file/new/deep"),
+        (Path.unlink, "file", "file/new/deep"),
+        (folder_to_file, "folder", "folder"),
+        (Path.mkdir, "nothing", "nothing/new"),
+        (give_mode, "file", "file"),
+    ],
+)
+def test_what_a_command_did_where_a_file_tool_then_wrote_is_undone_with_it(
+    any_place: Place, change: Callable[[Path], None], name: str, written: str
+) -> None:
+    (any_place.root / "file").write_text("the person's")
+    (any_place.root / "folder" / "inner").mkdir(parents=True)
+    (any_place.root / "folder" / "inner" / "x").write_text("the person's too")
+    any_place.capture.watch(S, str(any_place.root))
+    while any_place.capture.has_work:
+        any_place.capture.read_on()
+    before = state_of(any_place.root)
+    set_id, _ = any_place.begin("server")
+    change(any_place.root / name)
+    write(any_place, written, "the tool's")
+    any_place.capture.end(set_id)
+    any_place.undo()
+    assert state_of(any_place.root) == before
