@@ -68,6 +68,8 @@ class TrackedFolder:
         self._unlisted: dict[bytes, None] = {}
         # Read so soon after a change that the next one may not show: read again at each look.
         self._fresh: set[bytes] = set()
+        # Made by file tools and not listed yet, so not watched either.
+        self._made: set[bytes] = set()
         self._changed: dict[bytes, Entry] = {}
         self._removed: set[bytes] = set()
         self._own = frozenset(own)
@@ -220,6 +222,7 @@ class TrackedFolder:
             if folder not in self._tree:
                 self._put_now(folder, "")
                 self._tree[folder] = {}
+                self._made.add(folder)
         self._put_now(path, digest)
 
     def _put_now(self, path: bytes, digest: str) -> None:
@@ -343,9 +346,10 @@ class TrackedFolder:
         """Return the folders that have to be listed again; None for all of them."""
         told = self._watch.changed() if self._watch is not None else None
         was_watched, self._is_watched = self._is_watched, self._watch is not None
+        made, self._made = self._made, set()
         if told is None or not was_watched or self._count <= _WATCHED_FROM:
             return None
-        told |= {parted(path)[0] for path in self._fresh}
+        told |= made | {parted(path)[0] for path in self._fresh}
         return told & self._tree.keys()
 
     def _begin_watch(self) -> None:

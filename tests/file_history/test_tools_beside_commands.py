@@ -12,6 +12,12 @@ from desktop_agent.core.pipes.file_capture import FileWrite
 from tests.file_history.places import Place, S, state_of
 
 
+def look_at_all(place: Place) -> None:
+    place.capture.watch(S, str(place.root))
+    while place.capture.has_work:
+        place.capture.read_on()
+
+
 def write(place: Place, name: str, text: str) -> None:
     """Write a file as a file tool does."""
     path = place.root / name
@@ -55,13 +61,29 @@ def test_what_a_command_did_where_a_file_tool_then_wrote_is_undone_with_it(
     (any_place.root / "file").write_text("the person's")
     (any_place.root / "folder" / "inner").mkdir(parents=True)
     (any_place.root / "folder" / "inner" / "x").write_text("the person's too")
-    any_place.capture.watch(S, str(any_place.root))
-    while any_place.capture.has_work:
-        any_place.capture.read_on()
+    look_at_all(any_place)
     before = state_of(any_place.root)
     set_id, _ = any_place.begin("server")
     change(any_place.root / name)
     write(any_place, written, "the tool's")
     any_place.capture.end(set_id)
+    any_place.undo()
+    assert state_of(any_place.root) == before
+
+
+def test_what_commands_do_in_folders_that_a_file_tool_made_is_found(any_place: Place) -> None:
+    (any_place.root / "src").mkdir()
+    look_at_all(any_place)
+    before = state_of(any_place.root)
+    write(any_place, "src/new/inner/deep/a.py", "the tool's")
+    set_id, _ = any_place.begin("generate")
+    (any_place.root / "src/new/b.py").write_text("the command's")
+    found = any_place.changed(any_place.capture.end(set_id))
+    assert found == [("src/new/b.py", "created")]
+    set_id, _ = any_place.begin("format")
+    (any_place.root / "src/new/b.py").write_text("formatted")
+    (any_place.root / "src/new/inner/c.py").write_text("the command's")
+    found = any_place.changed(any_place.capture.end(set_id))
+    assert found == [("src/new/b.py", "changed"), ("src/new/inner/c.py", "created")]
     any_place.undo()
     assert state_of(any_place.root) == before
