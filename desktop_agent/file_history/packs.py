@@ -54,7 +54,7 @@ class Packs:
         self._recent: dict[bytes, float] = {}
         self._pack: tuple[int, int] | None = None  # its number and descriptor
         self._number = self._tidy()
-        self._is_sealed = self._number == 0
+        self._is_sealed = self._number not in self.numbers()
         self.written = 0
         # Raises HistoryFull unless so many bytes more may be kept.
         self.require_room: Callable[[int], None] = lambda _: None
@@ -284,9 +284,18 @@ class Packs:
                 yield data
 
     def _tidy(self) -> int:
-        """Cut off what no row points to at the ends of packs; returns the newest one's number."""
+        """Cut off what no row points to at the ends of packs; returns the newest one's number.
+
+        Of a pack that is missing, or was cut off by somebody else, what is gone is kept no more.
+        """
         ends = dict(self._connection.execute("SELECT pack, max(off + len) FROM blob GROUP BY pack"))
-        for number in self.numbers():
+        sizes = {number: self.pack_size(number) for number in self.numbers()}
+        lost = [(n, sizes.get(n, 0)) for n, end in ends.items() if sizes.get(n, 0) < end]
+        if lost:
+            with transaction(self._connection):
+                delete = "DELETE FROM blob WHERE pack = ? AND off + len > ?"
+                self._connection.executemany(delete, lost)
+        for number in sizes:
             path = self._path(number)
             if number not in ends:
                 path.unlink()

@@ -139,6 +139,29 @@ def test_a_damaged_content_is_told_and_never_written(tmp_path: Path) -> None:
     folder.close()
 
 
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_what_somebody_deleted_of_a_pack_is_not_kept_and_the_next_content_is(
+    tmp_path: Path, *, is_missing: bool
+) -> None:
+    history = History(tmp_path / "undo", PLENTY)
+    old = history.hold(b"one" * 100)
+    record(history, b"/r/a", "", old, 1.0)
+    history.close()
+    for pack in (tmp_path / "undo").glob("*.pack"):
+        if is_missing:
+            pack.unlink()
+        else:
+            pack.write_bytes(b"")
+    history = History(tmp_path / "undo", PLENTY)
+    assert not history.has(old)
+    new = history.hold(b"two" * 100)
+    record(history, b"/r/a", old, new, 2.0)
+    assert history.has(new)
+    before, after = history.contents(UndoScope(SESSION, path="a"))
+    assert (before, after) == (None, b"two" * 100)
+    history.close()
+
+
 def test_a_damaged_database_is_put_aside_and_work_goes_on(tmp_path: Path) -> None:
     History(tmp_path / "undo", PLENTY).close()
     (tmp_path / "undo" / "history.db").write_bytes(b"no database" * 1000)
