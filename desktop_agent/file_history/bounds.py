@@ -18,11 +18,17 @@ SELECT c.before_hash AS hash FROM change c JOIN change_set s USING (seq) WHERE s
 UNION SELECT c.after_hash FROM change c JOIN change_set s USING (seq) WHERE s.folder = :folder
 UNION SELECT hash FROM entry WHERE folder = :folder AND is_held
 """
+_SIZE_OF_LOOK = """
+SELECT coalesce(sum(len), 0) FROM blob
+WHERE hash IN (SELECT hash FROM entry WHERE folder = :folder AND is_held)
+"""
 _SIZE_OF_FOLDER = f"SELECT coalesce(sum(len), 0) FROM blob WHERE hash IN ({_HASHES_OF_FOLDER})"
 _LIVE = """
 SELECT before_hash FROM change UNION SELECT after_hash FROM change
 UNION SELECT hash FROM entry WHERE is_held
 """
+# Of the limit of a folder, which sets may take however much the last look would.
+_FOR_SETS = 4
 # What is deleted at a time, in parts of all sets of a folder.
 _PART = 16
 _FULL = "What is kept for undo has reached its limit on this disk, so no more is kept."
@@ -111,8 +117,8 @@ class Bounds:
         database = self._folder / NAME
         return self._packs.size() + database.stat().st_size
 
-    def _size_of(self, folder: int) -> int:
-        found = self._connection.execute(_SIZE_OF_FOLDER, {"folder": folder}).fetchone()
+    def _size_of(self, folder: int, what: str = _SIZE_OF_FOLDER) -> int:
+        found = self._connection.execute(what, {"folder": folder}).fetchone()
         return int(found[0])
 
     def _delete_old(self, now: float) -> None:
@@ -127,11 +133,15 @@ class Bounds:
         )
 
     def _shrink_folder(self, folder: int) -> None:
-        """Delete sets of a folder, then let go of the largest files of its last look."""
-        while (over := self._size_of(folder) - self._limits.folder) > 0:
+        """Delete sets of a folder that take much, then let go of files of its last look.
+
+        A look may be over the limit by itself: then no deleted set would make room for it.
+        """
+        while (over := (size := self._size_of(folder)) - self._limits.folder) > 0:
+            of_sets = size - self._size_of(folder, _SIZE_OF_LOOK)
             with transaction(self._connection):
-                if not self._delete_oldest(folder):
-                    self._let_go(folder, over)
+                is_less = of_sets > self._limits.folder // _FOR_SETS and self._delete_oldest(folder)
+                if not (is_less or self._let_go(folder, over) or self._delete_oldest(folder)):
                     return
 
     def _shrink_all(self, now: float, room: int) -> None:

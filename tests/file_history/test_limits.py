@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +67,24 @@ def test_a_folder_of_which_too_much_was_kept_is_not_said_to_come_back(small: Pla
     assert {file.path: file.is_held for file in recorded.changes.files} == {
         name: is_held for name, is_held in held.items() if name != "photos"
     }
+
+
+def test_work_in_a_folder_of_which_too_much_would_be_kept_can_still_be_undone(small: Place) -> None:
+    chance = random.Random(1)
+    write_photos(small, 40, chance)
+    notes = small.root / "notes.txt"
+    notes.write_text("before")
+    look_at_all(small)
+    before = state_of(small.root)
+    for number in range(10):
+        set_id, _ = small.begin(f"c{number}")
+        notes.write_bytes(chance.randbytes(100_000))
+        small.capture.end(set_id)
+    small.history.collect(time.time())
+    assert len(small.history.changes(S, str(small.root)).sets) == 10
+    assert small.history.usage()[0].size <= LIMITS.folder
+    small.undo()
+    assert state_of(small.root) == before
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a file without bytes takes room there")
