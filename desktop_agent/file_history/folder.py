@@ -70,6 +70,8 @@ class TrackedFolder:
         self._fresh: set[bytes] = set()
         # Made by file tools and not listed yet, so not watched either.
         self._made: set[bytes] = set()
+        # Whether a file changed that has other names, of which no watch tells.
+        self._is_linked = False
         self._changed: dict[bytes, Entry] = {}
         self._removed: set[bytes] = set()
         self._own = frozenset(own)
@@ -147,8 +149,7 @@ class TrackedFolder:
         """Bring what is known up to date; return what differs, folders before what is in them.
 
         What is not read `until` then (time.monotonic) is unread; what is `busy` stays as known.
-        With `is_outside` what was unread has no change. To be saved once all that is recorded:
-        until then the bytes that were there are kept as those of the last look.
+        With `is_outside` what was unread has no change. To be saved when that is recorded.
         """
         is_unlisted = bool(self._unlisted)
         self._moved = Moved(self._looked_at, is_unlisted=is_unlisted, is_outside=is_outside)
@@ -308,7 +309,14 @@ class TrackedFolder:
     def _found(self, root: int, device: int) -> Iterator[tuple[bytes, Entry | None]]:
         """Yield each path that may differ, with what is there now."""
         self._begin_watch()
-        changed = self._changed_folders()
+        changed, self._is_linked = self._changed_folders(), False
+        yield from self._found_among(root, device, changed)
+        if changed is not None and self._is_linked:
+            yield from self._found_among(root, device, None)
+
+    def _found_among(
+        self, root: int, device: int, changed: set[bytes] | None
+    ) -> Iterator[tuple[bytes, Entry | None]]:
         # A folder before those in it: it may tell that something else stands in their place now.
         waiting = [b""] if changed is None else sorted(changed, reverse=True)
         done: set[bytes] = set()
@@ -340,6 +348,7 @@ class TrackedFolder:
                         inner.append(path)
                     self._tree.setdefault(path, {})
             if old is None or not is_same(old, found) or self._is_doubtful(path, old, found):
+                self._is_linked = self._is_linked or name in listing.linked
                 yield path, found
 
     def _changed_folders(self) -> set[bytes] | None:

@@ -46,10 +46,12 @@ _READ = flags("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 class Listing(msgspec.Struct):
     """What a folder holds: entries that were not read (no digest), by name, without `.git`.
 
-    `is_readable` is False where the system refuses to list it, or to tell what is in it.
+    `linked` are the files that have other names as well. `is_readable` is False where the system
+    refuses to list it, or to tell what is in it.
     """
 
     entries: dict[bytes, Entry] = {}
+    linked: set[bytes] = set()
     is_readable: bool = True
 
 
@@ -70,6 +72,8 @@ def list_folder(path: bytes, device: int) -> Listing:
                     except FileNotFoundError:
                         continue  # it went while it was listed
                     listing.entries[one.name] = entry_of(status, device)
+                    if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
+                        listing.linked.add(one.name)
     except (FileNotFoundError, NotADirectoryError):
         pass  # it went, and its parent tells what is there instead
     except OSError:

@@ -118,6 +118,26 @@ def test_more_changes_than_the_system_tells_of_are_all_found(
     place.close()
 
 
+def test_a_file_that_is_written_under_one_of_its_names_comes_back_under_all(
+    any_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Clock(monkeypatch)
+    for name in ("a", "b"):
+        (any_place.root / name).mkdir()
+    (any_place.root / "a" / "x").write_text("before")
+    (any_place.root / "b" / "y").hardlink_to(any_place.root / "a" / "x")
+    any_place.capture.watch(S, str(any_place.root))
+    while any_place.capture.has_work:
+        any_place.capture.read_on()
+    before = state_of(any_place.root)
+    set_id, _ = any_place.begin()
+    (any_place.root / "a" / "x").write_text("after")
+    found = any_place.changed(any_place.capture.end(set_id))
+    assert found == [("a/x", "changed"), ("b/y", "changed")]
+    any_place.undo()
+    assert state_of(any_place.root) == before
+
+
 def test_a_change_without_a_sign_of_it_in_size_or_time_is_found(place: Place) -> None:
     path = place.root / "a.txt"
     path.write_text("one")
