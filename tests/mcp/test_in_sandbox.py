@@ -83,7 +83,10 @@ async def test_a_folders_own_servers_wait_until_the_folder_is_trusted(tmp_path: 
     # At once, and not with the next message: so does its end.
     assert rig.states()["own"].phase == "starting"
     await rig.run("two")
-    assert "mcp__own__add" in {tool.name for tool in rig.model.requests[1].tools}
+    offered = {tool.name for tool in rig.model.requests[1].tools}
+    # The user's own server of this name may have a rule.
+    assert "mcp__own__add" not in offered
+    assert any(name.startswith("mcp__own__add_") for name in offered)
     rig.engine.trust_folder(rig.root, "forget")
     assert rig.states()["own"].needs_trust
     assert not rig.states()["own"].tools

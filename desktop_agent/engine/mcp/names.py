@@ -8,32 +8,24 @@ from desktop_agent.engine.base.digests import sha256
 
 LONGEST = 64
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
-_MARK = 8
+# A server whose name ends where the two lines behind it begin, for any tool.
+_SERVER = re.compile(r"(?!.*__)(?!.*_$)[a-zA-Z0-9_-]{1,24}")
+_TOOL = re.compile(r"[a-zA-Z0-9_-]+")
+_MARK = 12
 _OF_SERVER = 24
 
 
-class Names:
-    """Gives each tool one name, the same as long as the app runs.
+def name_of(server: str, tool: str, where: str = "") -> str:
+    """Return the name of a server's tool; `where` is the folder that brings the server.
 
-    `mcp__SERVER__TOOL`, and where that is too long or another's already, its beginning with a few
-    digits of a digest.
+    `mcp__SERVER__TOOL` for the user's own; its beginning with a few digits of a digest where that
+    is too long, or could be another's as well. A rule for a tool outlives the app, so its name
+    does not depend on what else is there; and what a folder brings never goes by the user's rule
+    for a server of the same name.
     """
-
-    def __init__(self) -> None:
-        self._owners: dict[str, tuple[str, str, str]] = {}
-
-    def of(self, server: str, tool: str, where: str = "") -> str:
-        """Return the name of a server's tool; `where` is the folder that brings the server."""
-        key = (where, server, tool)
-        plain = f"mcp__{_UNFIT.sub('_', server)[:_OF_SERVER]}__{_UNFIT.sub('_', tool)}"
-        is_whole = len(plain) <= LONGEST and len(server) <= _OF_SERVER
-        name = plain if is_whole else _marked(plain, key)
-        if self._owners.setdefault(name, key) != key:
-            name = _marked(plain, key)
-            self._owners.setdefault(name, key)
-        return name
-
-
-def _marked(plain: str, key: tuple[str, str, str]) -> str:
-    digest = sha256("\0".join(key).encode("utf-8", "replace")).hexdigest()[:_MARK]
-    return f"{plain[: LONGEST - _MARK - 1]}_{digest}"
+    plain = f"mcp__{_UNFIT.sub('_', server)[:_OF_SERVER]}__{_UNFIT.sub('_', tool)}"
+    is_exact = not where and _SERVER.fullmatch(server) and _TOOL.fullmatch(tool)
+    if is_exact and len(plain) <= LONGEST:
+        return plain
+    digest = sha256("\0".join((where, server, tool)).encode("utf-8", "replace")).hexdigest()
+    return f"{plain[: LONGEST - _MARK - 1]}_{digest[:_MARK]}"

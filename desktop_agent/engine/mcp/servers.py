@@ -20,7 +20,7 @@ from desktop_agent.core.tool import Tool, ToolContext
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.mcp.instance import Instance, same_launch
-from desktop_agent.engine.mcp.names import Names
+from desktop_agent.engine.mcp.names import name_of
 from desktop_agent.engine.mcp.ports import AskForm, Launch, McpConnector, McpMemory
 from desktop_agent.engine.mcp.tools import (
     MOST_LISTED,
@@ -83,7 +83,6 @@ class Servers:
         self.memory = memory
         self._spare = spare
         self._around = around
-        self._names = Names()
         self._folders: dict[str, dict[str, Instance]] = {}
         self._resting: dict[str, tuple[McpState, ...]] = {}
         # Whose network is which server's, and for whom each works.
@@ -385,7 +384,7 @@ class Servers:
         changed = self._changed(root, instance)
         for tool in instance.offer.tools:
             if tool.name not in server.tools_off:
-                name = self._names.of(server.name, tool.name, where)
+                name = name_of(server.name, tool.name, where)
                 is_changed = tool.name in changed
                 yield Offered(name, server.name, tool, where, server.is_local, is_changed)
 

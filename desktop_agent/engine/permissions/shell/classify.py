@@ -52,60 +52,24 @@ _WRAPPERS: dict[str, frozenset[str]] = {
 # Options with a value that may stand before a subcommand.
 _NO_OPTIONS = frozenset[str]()
 _BEFORE_SUBCOMMAND: dict[str, frozenset[str]] = {
-    "git": frozenset(
-        {
-            "-C",
-            "-c",
-            "--git-dir",
-            "--work-tree",
-            "--namespace",
-            "--exec-path",
-            "--config-env",
-            "--attr-source",
-        }
-    ),
-    "docker": frozenset(
-        {
-            "-H",
-            "--host",
-            "-c",
-            "--context",
-            "--config",
-            "-l",
-            "--log-level",
-            "--tlscacert",
-            "--tlscert",
-            "--tlskey",
-        }
-    ),
-    "kubectl": frozenset(
-        {
-            "-n",
-            "--namespace",
-            "--context",
-            "--kubeconfig",
-            "-s",
-            "--server",
-            "--user",
-            "--cluster",
-            "--token",
-            "--as",
-        }
-    ),
-    "npm": frozenset(
-        {
-            "--prefix",
-            "-C",
-            "--registry",
-            "--loglevel",
-            "--userconfig",
-            "--cache",
-            "-w",
-            "--workspace",
-        }
-    ),
+    "git": frozenset({
+        "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env",
+        "--attr-source",
+    }),
+    "docker": frozenset({
+        "-H", "--host", "-c", "--context", "--config", "-l", "--log-level", "--tlscacert",
+        "--tlscert", "--tlskey",
+    }),
+    "kubectl": frozenset({
+        "-n", "--namespace", "--context", "--kubeconfig", "-s", "--server", "--user", "--cluster",
+        "--token", "--as",
+    }),
+    "npm": frozenset({
+        "--prefix", "-C", "--registry", "--loglevel", "--userconfig", "--cache", "-w",
+        "--workspace",
+    }),
     "cargo": frozenset({"-C", "-Z", "--config", "--color"}),
-}
+}  # fmt: skip
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "ash"}
 
 
