@@ -49,14 +49,15 @@ def _require_modest_zip(content: bytes) -> None:
         raise ToolError("the document unfolds to too much to be read.")
 
 
-def _bounded(pieces: Iterator[str]) -> str:
-    """Join what a reader gives until it is too long or takes too long."""
+def _bounded(pieces: Iterator[str | None]) -> str:
+    """Join what a reader gives until it is too long or takes too long. None is for nothing yet."""
     deadline = time.monotonic() + _SECONDS
     kept: list[str] = []
     length = 0
     for piece in pieces:
-        kept.append(piece)
-        length += len(piece) + 1
+        if piece is not None:
+            kept.append(piece)
+            length += len(piece) + 1
         if length > _LONGEST:
             kept.append("[The document goes on; this is as much as can be read.]")
             break
@@ -95,19 +96,36 @@ def _docx(content: bytes) -> Iterator[str]:
         yield f"{'#' * int(level)} {block.text}" if is_heading else block.text
 
 
-def _xlsx(content: bytes) -> Iterator[str]:
+def _xlsx(content: bytes) -> Iterator[str | None]:
     import openpyxl
 
-    book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    book, formulas = (
+        openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=is_worked_out)
+        for is_worked_out in (True, False)
+    )
     try:
-        for sheet in book.worksheets:
+        for sheet, written in zip(book.worksheets, formulas.worksheets, strict=True):
             yield f"[Sheet {sheet.title}]"
-            for row in sheet.iter_rows(values_only=True):
-                cells = ["" if value is None else str(value) for value in row]
-                if any(cells):
-                    yield "\t".join(cells).rstrip("\t")
+            for each in (sheet, written):
+                # What a file says of its size may be wrong; and rows are filled up to it.
+                each.reset_dimensions()
+            rows = sheet.iter_rows(values_only=True)
+            for row in zip(rows, written.iter_rows(values_only=True), strict=True):
+                yield "\t".join(map(_cell, *row)).rstrip("\t") or None
     finally:
         book.close()
+        formulas.close()
+
+
+def _cell(value: object, written: object) -> str:
+    """Return a cell's text: its formula where no program has worked out a value yet."""
+    shown = getattr(written, "text", written) if value is None else value
+    return "" if shown is None else _in_a_row(str(shown))
+
+
+def _in_a_row(text: str) -> str:
+    """Return the text of a cell on one line, or its rest would be taken for another row."""
+    return text.replace("\n", "<br>")
 
 
 def _pptx(content: bytes) -> Iterator[str]:
@@ -125,7 +143,7 @@ def _pptx(content: bytes) -> Iterator[str]:
             yield f"Notes: {slide.notes_slide.notes_text_frame.text}"
 
 
-_READERS: dict[str, Callable[[bytes], Iterator[str]]] = {
+_READERS: dict[str, Callable[[bytes], Iterator[str | None]]] = {
     "pdf": _pdf,
     "docx": _docx,
     "xlsx": _xlsx,
