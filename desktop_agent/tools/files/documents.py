@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Callable, Iterator
 
 from desktop_agent.core.tool import ToolError
+from desktop_agent.tools.files.cells import in_a_row
+from desktop_agent.tools.files.word_text import word_text
 
 LARGEST = 30_000_000
 _UNPACKED = 200_000_000
@@ -81,21 +83,6 @@ def _pdf(content: bytes) -> Iterator[str]:
         yield page.extract_text()
 
 
-def _docx(content: bytes) -> Iterator[str]:
-    import docx
-    from docx.table import Table
-
-    for block in docx.Document(io.BytesIO(content)).iter_inner_content():
-        if isinstance(block, Table):
-            for row in block.rows:
-                yield " | ".join(cell.text for cell in row.cells)
-            continue
-        style = (block.style.name or "") if block.style else ""
-        level = style.removeprefix("Heading ")
-        is_heading = style.startswith("Heading ") and level.isdigit()
-        yield f"{'#' * int(level)} {block.text}" if is_heading else block.text
-
-
 def _xlsx(content: bytes) -> Iterator[str | None]:
     import openpyxl
 
@@ -120,12 +107,7 @@ def _xlsx(content: bytes) -> Iterator[str | None]:
 def _cell(value: object, written: object) -> str:
     """Return a cell's text: its formula where no program has worked out a value yet."""
     shown = getattr(written, "text", written) if value is None else value
-    return "" if shown is None else _in_a_row(str(shown))
-
-
-def _in_a_row(text: str) -> str:
-    """Return the text of a cell on one line, or its rest would be taken for another row."""
-    return text.replace("\n", "<br>")
+    return "" if shown is None else in_a_row(str(shown))
 
 
 def _pptx(content: bytes) -> Iterator[str]:
@@ -145,7 +127,7 @@ def _pptx(content: bytes) -> Iterator[str]:
 
 _READERS: dict[str, Callable[[bytes], Iterator[str | None]]] = {
     "pdf": _pdf,
-    "docx": _docx,
+    "docx": word_text,
     "xlsx": _xlsx,
     "pptx": _pptx,
 }

@@ -6,7 +6,9 @@ import io
 import re
 import zipfile
 
+import docx
 import openpyxl
+import pytest
 
 from desktop_agent.tools.files.reading import read
 from tests.tools.conftest import Bench
@@ -76,3 +78,45 @@ async def test_a_cell_of_two_lines_stays_one_cell(bench: Bench) -> None:
     book = openpyxl.Workbook()
     book.worksheets[0].append(["tea\ngreen", 3])
     assert (await lines(bench, "a.xlsx", saved(book)))[1] == "tea<br>green\t3"
+
+
+def word_file(body: str) -> bytes:
+    """Return a Word document of this body, where `[words]` are a run."""
+    document = docx.Document()
+    document.add_paragraph("PLACE")
+    whole = body.replace("[", '<w:r><w:t xml:space="preserve">').replace("]", "</w:t></w:r>")
+    return with_part(saved(document), "word/document.xml", r"<w:p><w:r><w:t>PLACE.*?</w:p>", whole)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("<w:p>[It costs ]<w:ins>[200]</w:ins><w:del><w:r><w:delText>100</w:delText></w:r></w:del>"
+         "[ a year.]</w:p>", ["It costs 200 a year."]),
+        ("<w:p><w:moveFrom>[Away]</w:moveFrom><w:moveTo>[Here]</w:moveTo></w:p>", ["Here"]),
+        ("<w:sdt><w:sdtContent><w:p>[Name: ]<w:sdt><w:sdtContent>[Ada]</w:sdtContent></w:sdt></w:p>"
+         "</w:sdtContent></w:sdt>", ["Name: Ada"]),
+        ("<w:p>[Of ]<w:fldSimple>[1 May]</w:fldSimple><w:smartTag>[, Bonn]</w:smartTag></w:p>",
+         ["Of 1 May, Bonn"]),
+        ("<w:p>[See ]<w:hyperlink>[here]</w:hyperlink><w:r><w:tab/><w:t>a</w:t><w:br/><w:t>b</w:t>"
+         "</w:r></w:p>", ["See here\ta", "b"]),
+        ("<w:p>[Around ]<w:r><w:pict><w:txbxContent><w:p>[Boxed]</w:p></w:txbxContent></w:pict>"
+         "</w:r></w:p>", ["Around ", "Boxed"]),
+        ("<w:tbl><w:tr><w:tc><w:p>[a]</w:p><w:tbl><w:tr><w:tc><w:p>[inner]</w:p></w:tc></w:tr>"
+         "</w:tbl><w:p/></w:tc><w:tc><w:p>[b]</w:p></w:tc></w:tr></w:tbl>", ["a<br>inner | b"]),
+        ('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p>[wide]</w:p></w:tc><w:tc>'
+         "<w:p>[c]</w:p></w:tc></w:tr></w:tbl>", ["wide |  | c"]),
+    ],
+)  # fmt: skip
+async def test_words_of_a_document_are_read_wherever_they_stand(bench, body, said) -> None:
+    assert await lines(bench, "a.docx", word_file(body)) == said
+
+
+async def test_notes_comments_and_the_edge_of_the_page_are_read_too(bench: Bench) -> None:
+    document = docx.Document()
+    run = document.add_paragraph("The text.").runs[0]
+    document.add_comment(run, "Is this so?", author="Ada")
+    document.sections[0].header.paragraphs[0].text = "Draft"
+    found = await lines(bench, "a.docx", saved(document))
+    assert found[0] == "The text."
+    assert found[1:] == ["[Page header]", "Draft", "[Comments]", "Ada: Is this so?"]
