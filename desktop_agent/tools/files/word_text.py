@@ -31,52 +31,54 @@ def word_text(content: bytes) -> Iterator[str]:
     import docx
 
     document: Any = docx.Document(io.BytesIO(content))
-    yield from _blocks(document.element.body, document)
+    levels = _heading_levels(document)
+    yield from _blocks(document.element.body, levels)
     found: list[tuple[str, str]] = []
     for relation in document.part.rels.values():
         kind = relation.reltype.rpartition("/")[2]
         if kind in _BESIDES and not relation.is_external:
-            found += [(kind, line) for line in _beside(relation.target_part, document)]
+            found += [(kind, line) for line in _beside(relation.target_part, levels)]
     for kind, title in _BESIDES.items():
-        # Each section may say the same at the edge of its pages.
-        if said := dict.fromkeys(line for each, line in found if each == kind):
+        said = [line for each, line in found if each == kind]
+        if said:
             yield f"[{title}]"
-            yield from said
+        # Each section may say the same at the edge of its pages.
+        yield from dict.fromkeys(said) if title.startswith("Page ") else said
 
 
-def _beside(part: Any, document: Any) -> Iterator[str]:
+def _beside(part: Any, levels: dict[str, str]) -> Iterator[str]:
     from docx.oxml import parse_xml
 
     root = parse_xml(part.blob)
     for element in root:
         name = _name(element)
         if name not in {"footnote", "endnote", "comment"}:
-            yield from filter(str.strip, _blocks([element], document))
+            yield from filter(str.strip, _blocks([element], levels))
             continue
-        words = in_a_row("\n".join(_blocks(element, document)).strip())
+        words = in_a_row("\n".join(_blocks(element, levels)).strip())
         number, author = element.get(f"{_WORD}id", ""), element.get(f"{_WORD}author", "")
         if words:
             yield f"{author}: {words}" if name == "comment" else f"[^{number}] {words}"
 
 
-def _blocks(parent: Any, document: Any) -> Iterator[str]:
+def _blocks(parent: Any, levels: dict[str, str]) -> Iterator[str]:
     for element in parent:
         name = _name(element)
         if name == "p":
-            yield _heading(element, document) + _text(element, document)
+            yield _heading(element, levels) + _text(element, levels)
         elif name == "tr":
-            yield " | ".join(_cells(element, document))
+            yield " | ".join(_cells(element, levels))
         elif name not in _PASSED_OVER:
-            yield from _blocks(element, document)
+            yield from _blocks(element, levels)
 
 
-def _cells(row: Any, document: Any) -> Iterator[str]:
+def _cells(row: Any, levels: dict[str, str]) -> Iterator[str]:
     for element in row:
         name = _name(element)
         if name != "tc":
-            yield from () if name in _PASSED_OVER else _cells(element, document)
+            yield from () if name in _PASSED_OVER else _cells(element, levels)
             continue
-        lines = list(_blocks(element, document))
+        lines = list(_blocks(element, levels))
         yield in_a_row("\n".join(lines).strip())
         # A cell over several columns leaves the others where they are.
         span = element.find(f"{_WORD}tcPr/{_WORD}gridSpan")
@@ -84,7 +86,7 @@ def _cells(row: Any, document: Any) -> Iterator[str]:
         yield from [""] * (min(int(width), 100) - 1)
 
 
-def _text(parent: Any, document: Any) -> str:
+def _text(parent: Any, levels: dict[str, str]) -> str:
     pieces: list[str] = []
     for element in parent:
         name = _name(element)
@@ -95,18 +97,23 @@ def _text(parent: Any, document: Any) -> str:
         elif name in _NOTES:
             pieces.append(f"[^{element.get(f'{_WORD}id', '')}]")
         elif name == "txbxContent":
-            pieces.append("\n" + "\n".join(_blocks(element, document)))
+            pieces.append("\n" + "\n".join(_blocks(element, levels)))
         elif name not in _PASSED_OVER:
-            pieces.append(_text(element, document))
+            pieces.append(_text(element, levels))
     return "".join(pieces)
 
 
-def _heading(paragraph: Any, document: Any) -> str:
-    from docx.text.paragraph import Paragraph
+def _heading_levels(document: Any) -> dict[str, str]:
+    """Return the level of each style that is a heading's, by its id."""
+    found = ((style.style_id, style.name or "") for style in document.styles)
+    levels = {key: name.removeprefix("Heading ") for key, name in found}
+    return {key: level for key, level in levels.items() if level in set("123456789")}
 
-    style = Paragraph(paragraph, document).style
-    level = ((style.name or "") if style else "").removeprefix("Heading ")
-    return f"{'#' * int(level)} " if level in set("123456789") else ""
+
+def _heading(paragraph: Any, levels: dict[str, str]) -> str:
+    style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
+    level = levels.get(style.get(f"{_WORD}val", "")) if style is not None else None
+    return f"{'#' * int(level)} " if level else ""
 
 
 def _name(element: Any) -> str:
