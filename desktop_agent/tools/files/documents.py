@@ -6,6 +6,7 @@ import io
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.files.cells import in_a_row
@@ -115,14 +116,19 @@ def _pptx(content: bytes) -> Iterator[str]:
 
     for number, slide in enumerate(pptx.Presentation(io.BytesIO(content)).slides, start=1):
         yield f"[Slide {number}]"
-        for shape in slide.shapes:
-            if shape.has_text_frame:
-                yield shape.text_frame.text  # pyright: ignore[reportAttributeAccessIssue]
-            if getattr(shape, "has_table", False):
-                for row in shape.table.rows:  # pyright: ignore[reportAttributeAccessIssue]
-                    yield " | ".join(cell.text for cell in row.cells)
+        yield from _shapes(slide.shapes)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             yield f"Notes: {slide.notes_slide.notes_text_frame.text}"
+
+
+def _shapes(shapes: Any) -> Iterator[str]:
+    for shape in shapes:
+        if shape.has_text_frame:
+            yield shape.text_frame.text
+        if getattr(shape, "has_table", False):
+            for row in shape.table.rows:
+                yield " | ".join(in_a_row(cell.text) for cell in row.cells)
+        yield from _shapes(getattr(shape, "shapes", ()))
 
 
 _READERS: dict[str, Callable[[bytes], Iterator[str | None]]] = {

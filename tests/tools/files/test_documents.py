@@ -8,7 +8,9 @@ import zipfile
 
 import docx
 import openpyxl
+import pptx
 import pytest
+from pptx.util import Length
 
 from desktop_agent.tools.files.reading import read
 from tests.tools.conftest import Bench
@@ -120,3 +122,11 @@ async def test_notes_comments_and_the_edge_of_the_page_are_read_too(bench: Bench
     found = await lines(bench, "a.docx", saved(document))
     assert found[0] == "The text."
     assert found[1:] == ["[Page header]", "Draft", "[Comments]", "Ada: Is this so?"]
+
+
+async def test_what_is_grouped_on_a_slide_is_read(bench: Bench) -> None:
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    group = slide.shapes.add_group_shape().shapes.add_group_shape()
+    group.shapes.add_textbox(*[Length(99)] * 4).text_frame.text = "Grouped twice"
+    assert await lines(bench, "a.pptx", saved(show)) == ["[Slide 1]", "Grouped twice"]
