@@ -60,6 +60,11 @@ def decode(content: bytes) -> Text | None:
         return Text(content.decode("latin-1"), "latin-1")
 
 
+def has_wide_mark(start: bytes) -> bool:
+    """Whether a byte-order mark says that characters take more than a byte each."""
+    return start.startswith(tuple(mark for mark, encoding in _MARKS if encoding != "utf-8"))
+
+
 def is_binary(content: bytes) -> bool:
     """Whether bytes without a byte-order mark look like no text: NULs or many control bytes."""
     start = content[:_LOOKED_AT]

@@ -16,16 +16,16 @@ from desktop_agent.core.tool import ToolContext, ToolError
 from desktop_agent.engine.permissions.protected_files import private_below, search_exclusions
 from desktop_agent.engine.workspace.containment import relative_name
 from desktop_agent.engine.workspace.safe_open import open_folder
+from desktop_agent.tools.files.patterns import LARGEST, LINE_LENGTH
 from desktop_agent.tools.files.walk import glob_pattern
 from desktop_agent.tools.shell.environment import command_environment
 
-_LONGEST_LINE = 500
 _BUFFER = 1 << 20
 _PLAIN_NAME = re.compile(r"[\w.*{},-]+")
 _FIXED = (
     "--no-config", "--color=never", "--no-heading", "--with-filename", "--sort=path", "--hidden",
-    "--no-require-git", "--no-follow", f"--max-columns={_LONGEST_LINE}", "--max-columns-preview",
-    "--max-filesize=20M", "--no-messages", "--crlf",
+    "--no-require-git", "--no-follow", f"--max-columns={LINE_LENGTH}", "--max-columns-preview",
+    f"--max-filesize={LARGEST}", "--no-messages", "--crlf",
 )  # fmt: skip
 
 

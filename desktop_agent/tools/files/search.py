@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from msgspec import Meta
 
@@ -19,16 +20,21 @@ from desktop_agent.engine.permissions.protected_files import is_secret, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
 from desktop_agent.engine.workspace.programs import find_program
 from desktop_agent.engine.workspace.safe_open import open_read
-from desktop_agent.engine.workspace.text_files import is_binary
+from desktop_agent.engine.workspace.text_files import (
+    decode,
+    has_wide_mark,
+    is_binary,
+    lines_of,
+)
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files import ripgrep
-from desktop_agent.tools.files.patterns import LINE_LENGTH, Expression
+from desktop_agent.tools.files.patterns import LARGEST, LINE_LENGTH, Expression
 from desktop_agent.tools.files.walk import Walk, glob_pattern
 
 _FILES = 500
 _MATCHES = 200
 _SHOWN_IN_CARD = 50
-_LARGEST = 20_000_000
+_LOOKED_AT = 8192
 _SECONDS = 40.0
 
 
@@ -93,8 +99,8 @@ async def glob(args: GlobArguments, ctx: ToolContext) -> ToolOutput:
 async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     """Search the contents of files for a regular expression.
 
-    Gives `path:line:text`, one a line. Leaves out what git ignores, binary files and files
-    with secrets.
+    Gives `path:line:text`, one a line. Leaves out what git ignores, binary files, files with
+    secrets and, in a folder, files over 200 MB.
     """
     path = resolve_for_read(ctx.boundary, args.path)
     ctx.require_judged(path)
@@ -104,9 +110,10 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     program = "" if unreadable_patterns(ctx.boundary) else find_program("rg", own)
     if program and is_folder:
         lines = await ripgrep.search(program, path, _query(args), ctx)
-    else:
-        lines = await asyncio.to_thread(_grep, path, args, ctx, is_folder=is_folder)
-    return _matches_output(lines, args)
+        return _matches_output(lines, args)
+    wanted = Expression(args.pattern, ignore_case=args.ignore_case, of_lines=True)
+    lines = await asyncio.to_thread(_grep, path, wanted, args, ctx, is_folder=is_folder)
+    return _matches_output(lines, args, cut=wanted.cut)
 
 
 def _glob(folder: Path, args: GlobArguments, ctx: ToolContext) -> ToolOutput:
@@ -140,8 +147,9 @@ def _query(args: GrepArguments) -> ripgrep.Query:
     )
 
 
-def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool) -> list[str]:
-    wanted = Expression(args.pattern, ignore_case=args.ignore_case)
+def _grep(
+    path: Path, wanted: Expression, args: GrepArguments, ctx: ToolContext, *, is_folder: bool
+) -> list[str]:
     end = args.offset + _MATCHES + 1
     if not is_folder:
         # Asked for by name, a pipe or a device is an error and not "no match".
@@ -161,7 +169,7 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
             if is_secret(relative) or relative.startswith(private):
                 continue
             if names is None or names.fullmatch(relative):
-                yield from _matches(path / relative, shown, wanted, args, ctx)
+                yield from _matches(path / relative, shown, wanted, args, ctx, largest=LARGEST)
 
     found = list(islice(everything(), args.offset, end))
     if walk.was_cut:
@@ -173,7 +181,13 @@ def _grep(path: Path, args: GrepArguments, ctx: ToolContext, *, is_folder: bool)
 
 
 def _matches(
-    path: Path, name: str, wanted: Expression, args: GrepArguments, ctx: ToolContext
+    path: Path,
+    name: str,
+    wanted: Expression,
+    args: GrepArguments,
+    ctx: ToolContext,
+    *,
+    largest: int | None = None,
 ) -> Iterator[str]:
     # A search would show its lines just as well.
     if is_unreadable(ctx.boundary, str(path)):
@@ -183,18 +197,35 @@ def _matches(
     except ToolError:  # a link, a pipe, or gone by now
         return
     with file:
-        content = file.read(_LARGEST)
-    if is_binary(content):
+        if largest is not None and os.fstat(file.fileno()).st_size > largest:
+            return
+        for number, line in enumerate(_lines(file), start=1):
+            if wanted.search(line):
+                text = f"{_shown(name)}:{number}:{line[:LINE_LENGTH]}"
+                yield _shown(name) if args.files_only else text
+                if args.files_only:
+                    return
+
+
+def _lines(file: BinaryIO) -> Iterator[str]:
+    """Yield the lines of a text as `read` shows them, none of what is no text."""
+    start = file.read(_LOOKED_AT)
+    if has_wide_mark(start):
+        text = decode(start + file.read(LARGEST))
+        yield from (line.rstrip("\r\n") for line in lines_of(text.text if text else ""))
         return
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        text = line.removesuffix(b"\r").decode("utf-8", "replace")[:LINE_LENGTH]
-        if wanted.search(text):
-            yield _shown(name) if args.files_only else f"{_shown(name)}:{number}:{text}"
-            if args.files_only:
-                return
+    if is_binary(start):
+        return
+    file.seek(len(BOM_UTF8) if start.startswith(BOM_UTF8) else 0)
+    while line := file.readline(LARGEST):
+        plain = line.removesuffix(b"\n").removesuffix(b"\r")
+        try:
+            yield plain.decode("utf-8")
+        except UnicodeDecodeError:
+            yield plain.decode("latin-1")
 
 
-def _matches_output(lines: list[str], args: GrepArguments) -> ToolOutput:
+def _matches_output(lines: list[str], args: GrepArguments, cut: int = 0) -> ToolOutput:
     shown = lines[:_MATCHES]
     paths = dict.fromkeys(line if args.files_only else line.split(":", 1)[0] for line in shown)
     what = "file" if args.files_only else "match"
@@ -205,6 +236,11 @@ def _matches_output(lines: list[str], args: GrepArguments) -> ToolOutput:
     if more:
         text += (
             f"\n[There are more; go on with offset={args.offset + _MATCHES}, or narrow the search.]"
+        )
+    if cut:
+        text += (
+            f"\n[Of {cut} long line{'' if cut == 1 else 's'} only the start was searched: the "
+            "pattern takes too long there.]"
         )
     return ToolOutput(text, FilesDisplay(tuple(paths)[:_SHOWN_IN_CARD], summary))
 

@@ -122,6 +122,47 @@ async def test_a_long_line_does_not_fill_the_result(bench: Bench, engine: str) -
     assert len((await bench.run(grep, pattern="needle")).text) < 1000
 
 
+@pytest.mark.parametrize(
+    ("content", "pattern", "found"),
+    [
+        (b"x" * 600 + b" needle\n", "needle$", ["1"]),
+        (b"x" * 499 + b"yz\n", "y$", []),
+        ("\ufeffneedle\n".encode(), "^needle", ["1"]),
+        ("\ufeffone\r\nneedle é\r\n".encode("utf-16-le"), "needle é$", ["2"]),
+        ((b"a" * 199 + b"\n") * 110_000 + b"needle\n", "needle", ["110001"]),
+        (b"needle\n", "^$", []),
+        (b"\nneedle\n\n", "^$", ["1", "3"]),
+    ],
+    ids=["far", "cut", "mark", "wide", "large", "end", "empty"],
+)
+async def test_a_line_is_found_where_it_stands_however_the_file_is_written(
+    bench: Bench, engine: str, content: bytes, pattern: str, found: list[str]
+) -> None:
+    bench.put("a.txt", content)
+    for path in (".", "a.txt"):
+        text = (await bench.run(grep, pattern=pattern, path=path)).text
+        assert [line.split(":")[1] for line in text.splitlines() if ":" in line] == found
+
+
+async def test_a_search_for_more_than_a_line_is_an_error_and_not_no_match(
+    bench: Bench, engine: str
+) -> None:
+    bench.put("a.txt", "one\ntwo\n")
+    for pattern in ("one\ntwo", r"one\ntwo"):
+        with pytest.raises(ToolError, match="line"):
+            await bench.run(grep, pattern=pattern)
+    assert (await bench.run(grep, pattern=r"o[^\n]e")).text == "a.txt:1:one"
+
+
+async def test_what_is_searched_at_its_start_alone_is_said(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    bench.put("a.txt", "needle " + "a" * 200_000 + "\nneedle\n")
+    text = (await bench.run(grep, pattern=r"a+ ?=|needle$")).text
+    assert text.startswith("a.txt:2:needle\n[Of 1 long line only the start was searched")
+
+
 async def test_a_search_configuration_of_the_folder_is_not_used(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
