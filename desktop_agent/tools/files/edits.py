@@ -10,6 +10,7 @@ from msgspec import Meta
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.text_files import Text
 from desktop_agent.tools.define import Arguments
+from desktop_agent.tools.files.reading import WHOLE
 
 _SHOWN_PLACES = 5
 _MOST_COMPARED = 5_000_000
@@ -50,11 +51,16 @@ def _replaced(text: str, replacement: Replacement, *, has_crlf: bool) -> str:
     count = text.count(old)
     if count == 0:
         raise ToolError(_not_found(text, old))
-    if count > 1 and not replacement.replace_all:
+    # Places may overlap: which of them is meant can't be known either.
+    is_unique = count == 1 and text.find(old) == text.rfind(old)
+    if not is_unique and not replacement.replace_all:
+        times = f"{count} times" if count > 1 else "more than once"
         raise ToolError(
-            f"old_string occurs {count} times ({_places(text, old)}). Add lines around it until "
+            f"old_string occurs {times} ({_places(text, old)}). Add lines around it until "
             "it is unique, or set replace_all."
         )
+    if len(text) + count * (len(new) - len(old)) > WHOLE and len(new) > len(old):
+        raise ToolError(f"the file would be larger than {WHOLE // 1_000_000} MB.")
     return text.replace(old, new)
 
 
@@ -86,5 +92,5 @@ def _places(text: str, old: str) -> str:
     at = text.find(old)
     while at >= 0 and len(lines) < _SHOWN_PLACES:
         lines.append(str(text.count("\n", 0, at) + 1))
-        at = text.find(old, at + len(old))
+        at = text.find(old, at + 1)
     return f"line {', '.join(lines)}" + (", …" if at >= 0 else "")

@@ -328,6 +328,23 @@ async def test_an_edit_that_fits_twice_says_where(bench: Bench) -> None:
     assert "replace_all" in words
 
 
+async def test_an_edit_that_fits_twice_where_both_overlap_is_refused(bench: Bench) -> None:
+    file = bench.put("a.c", "  }\n  }\n  }\n")
+    await bench.run(read, path="a.c")
+    with pytest.raises(ToolError, match=r"more than once \(line 1, 2\)"):
+        await bench.run(edit, path="a.c", old_string="  }\n  }\n", new_string="  }\n  x\n  }\n")
+    assert file.read_text() == "  }\n  }\n  }\n"
+
+
+async def test_edits_that_would_grow_without_end_are_refused(bench: Bench) -> None:
+    file = bench.put("a.txt", "a" * 1000)
+    await bench.run(read, path="a.txt")
+    grow = {"old_string": "a", "new_string": "a" * 5000, "replace_all": True}
+    with pytest.raises(ToolError, match="larger than 10 MB"):
+        await bench.run(edit, path="a.txt", edits=[grow] * 4)
+    assert file.read_text() == "a" * 1000
+
+
 async def test_an_edit_that_fits_nowhere_says_so(bench: Bench) -> None:
     assert "not found" in await edit_fails(bench, "x\n", old_string="q", new_string="z")
     words = await edit_fails(bench, "if a:\n    b\n", old_string="if a:\n  b", new_string="z")
