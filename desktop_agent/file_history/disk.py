@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from desktop_agent.core.changes import FileState
+from desktop_agent.engine.workspace.attributes import keep_attributes
 from desktop_agent.engine.workspace.safe_open import open_beneath
 from desktop_agent.file_history import names
 from desktop_agent.file_history.packs import CHUNK, write_all
@@ -421,6 +422,10 @@ def _set_owner_and_mode(descriptor: int, place: Place, mode: int) -> None:
         mine = os.fstat(descriptor)
         if (old.st_uid, old.st_gid) != (mine.st_uid, mine.st_gid):
             os.fchown(descriptor, old.st_uid, old.st_gid)
+        if stat.S_ISREG(old.st_mode):
+            before = os.open(place.name, _READ, dir_fd=place.folder)
+            with _closing(before):
+                keep_attributes(before, descriptor)
     os.fchmod(descriptor, mode & _ALL)
 
 

@@ -41,6 +41,20 @@ def test_an_undo_puts_back_what_a_call_changed_made_and_deleted(folder: Folder) 
     assert report.kept == report.merged == report.lost == ()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="attributes are looked at on Linux")
+def test_an_undo_keeps_what_programs_wrote_about_a_file(folder: Folder) -> None:
+    folder.write("a.txt", "one\n")
+    try:
+        os.setxattr(folder.root / "a.txt", "user.note", b"mine")
+    except OSError:
+        pytest.skip("the file system keeps no attributes")
+    with folder.call("call_1"), (folder.root / "a.txt").open("a") as file:
+        file.write("two\n")
+    folder.undo(call_id="call_1")
+    assert (folder.root / "a.txt").read_text() == "one\n"
+    assert os.getxattr(folder.root / "a.txt", "user.note") == b"mine"
+
+
 def test_an_undo_of_many_files_waits_for_the_disk_a_few_times_and_before_files_get_their_names(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Folders
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace import safe_open_windows
+from desktop_agent.engine.workspace.attributes import keep_attributes
 from desktop_agent.engine.workspace.containment import (
     OutsideWorkspace,
     root_of,
@@ -82,7 +83,7 @@ def open_folder(folders: Folders, resolved: Path) -> Generator[int, None, None]:
 def write_atomic(
     folders: Folders, resolved: Path, content: bytes, *, expected: str | None = None
 ) -> None:
-    """Put `content` at the resolved path by a rename, keeping the mode of what was there.
+    """Put `content` at the resolved path by a rename, keeping what the file there had besides.
 
     Missing folders are made. A hard link is replaced, not written through. `expected` is the
     digest the file must still have (empty: there must be no file), else ToolError.
@@ -253,7 +254,7 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
             file.write(content)
             file.flush()
             if old is not None:
-                _keep_owner_and_mode(file.fileno(), old)
+                _keep_all_but_content(folder, name, old, file.fileno())
             os.fsync(file.fileno())
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
@@ -281,10 +282,16 @@ def _digest_at(folder: int, name: str, old: os.stat_result | None) -> str:
     return found.hexdigest()
 
 
-def _keep_owner_and_mode(descriptor: int, old: os.stat_result) -> None:
+def _keep_all_but_content(folder: int, name: str, old: os.stat_result, descriptor: int) -> None:
     status = os.fstat(descriptor)
     if (status.st_uid, status.st_gid) != (old.st_uid, old.st_gid):
         # Only root may give a file away; anyone else keeps it as its own.
         with contextlib.suppress(OSError):
             os.fchown(descriptor, old.st_uid, old.st_gid)
+    with contextlib.suppress(OSError):  # a file that may be replaced need not be readable
+        before = open_beneath(folder, name, os.O_RDONLY | _READ)
+        try:
+            keep_attributes(before, descriptor)
+        finally:
+            os.close(before)
     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import stat
+import struct
 import subprocess
 import sys
 import zipfile
@@ -595,6 +596,32 @@ async def test_the_mode_of_a_script_survives_an_edit(bench: Bench) -> None:
     await bench.run(read, path="run.sh")
     await bench.run(edit, path="run.sh", old_string="old", new_string="new")
     assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+def only_for(owner: int, another: int, group: int) -> bytes:
+    """Return a list of who may use a file: its owner, another user and its group."""
+    who = ((1, owner, -1), (2, another, 1234), (4, group, -1), (0x10, another, -1), (0x20, 0, -1))
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *each) for each in who)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="lists of users are looked at on Linux")
+async def test_who_may_use_a_file_is_the_same_after_an_edit(bench: Bench) -> None:
+    access, default = "system.posix_acl_access", "system.posix_acl_default"
+    shared, plain = bench.put("shared.txt", "old"), bench.put("plain.txt", "old")
+    plain.chmod(0o640)
+    try:
+        os.setxattr(shared, access, only_for(6, 6, 0))
+        os.setxattr(shared, "user.note", b"mine")
+        os.setxattr(bench.root, default, only_for(6, 6, 0))
+    except OSError:
+        pytest.skip("the file system keeps no such lists")
+    for path in (shared, plain):
+        await bench.run(read, path=path.name)
+        await bench.run(edit, path=path.name, old_string="old", new_string="new")
+    assert os.getxattr(shared, access) == only_for(6, 6, 0)
+    assert os.getxattr(shared, "user.note") == b"mine"
+    assert os.listxattr(plain) == []
+    assert stat.S_IMODE(plain.stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize(

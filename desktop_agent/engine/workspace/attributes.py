@@ -1,0 +1,28 @@
+"""What a file carries besides its mode: who else may use it, and what programs wrote about it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+_ACCESS = "system.posix_acl_access"
+# Capabilities hold for one content; the kernel takes them away with it, too.
+_KEPT = ("user.", _ACCESS, "security.selinux")
+
+
+def keep_attributes(old: int, new: int) -> None:
+    """Give the open file `new` what the open file `old` carries, as far as the system allows it.
+
+    Its list of who may use it is taken away where `old` has none: folders hand theirs down, and
+    the mode alone would mean something else with it.
+    """
+    if sys.platform != "linux":
+        return
+    with contextlib.suppress(OSError):
+        names = {name for name in os.listxattr(old) if name.startswith(_KEPT)}
+        for name in names:
+            with contextlib.suppress(OSError):
+                os.setxattr(new, name, os.getxattr(old, name))
+        if _ACCESS not in names:
+            os.removexattr(new, _ACCESS)
