@@ -15,6 +15,7 @@ import msgspec
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.web.addresses import Network
+from desktop_agent.tools.web.charset import text_of
 
 _REDIRECTS = 5
 _ADDRESSES = 4
@@ -42,11 +43,8 @@ class Page(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The content, decoded as the server says, or as UTF-8."""
-        try:
-            return self.content.decode(self.charset, "replace")
-        except LookupError:
-            return self.content.decode("utf-8", "replace")
+        """The content, decoded as the server says, or else the page."""
+        return text_of(self.content, self.charset, self.kind)
 
 
 def checked_url(text: str) -> httpx.URL:
@@ -148,7 +146,7 @@ async def _page(url: httpx.URL, response: httpx.Response) -> Page:
         if len(content) >= _LARGEST:
             was_cut = True
             break
-    charset = response.charset_encoding or "utf-8"
+    charset = response.charset_encoding or ""
     return Page(str(url), response.status_code, kind, charset, bytes(content), was_cut)
 
 

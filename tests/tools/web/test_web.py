@@ -89,6 +89,28 @@ async def test_text_and_json_are_given_as_they_are(bench: Bench, site: Site) -> 
     assert "grüße" in (await bench.run(fetch, url=f"http://s.test:{site.port}/t")).text
 
 
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        ("<meta charset='shift_jis'><p>日本語".encode("shift_jis"), "text/html", "日本語"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=windows-1251"><p>Привет'
+         .encode("cp1251"), "text/html", "Привет"),
+        ('<?xml version="1.0" encoding="koi8-r"?><a>Привет</a>'.encode("koi8-r"),
+         "application/rss+xml", "Привет"),
+        ("“Grüße” – 5 €".encode("cp1252"), "text/plain; charset=iso-8859-1", "“Grüße” – 5 €"),
+        ("“Grüße” – 5 €".encode("cp1252"), "text/plain", "“Grüße” – 5 €"),
+        ("<p>“Grüße”".encode("utf-16"), "text/html", "“Grüße”"),
+        ("\ufeff“Grüße”".encode(), "text/plain; charset=latin-1", "\n“Grüße”"),
+        ("<meta charset=latin-1><p>“Grüße”".encode(), "text/html; charset=utf-8", "“Grüße”"),
+        ("“Grüße”".encode(), "text/plain; charset=undefined", "“Grüße”"),
+        ("“Grüße”".encode()[:-1], "text/plain", "“Grüße"),
+    ],
+)  # fmt: skip
+async def test_a_page_is_read_in_its_own_encoding(bench, site: Site, body, kind, said) -> None:
+    site.page("/p", body, kind)
+    assert said in (await bench.run(fetch, url=f"http://s.test:{site.port}/p")).text
+
+
 async def test_files_are_refused(bench: Bench, site: Site) -> None:
     site.page("/f", b"\0\1", "application/zip")
     with pytest.raises(ToolError, match="not text"):
