@@ -75,8 +75,11 @@ class _Reader:
             self._in_title = not self._title
         elif tag in {"a", "img"}:
             self._start_reference(tag, attributes)
+        elif tag == "base":
+            self._address = _joined(self._address, attributes.get("href", "")) or self._address
         else:
             self._start(tag)
+            self._count_from(tag, attributes)
 
     def end(self, tag: str) -> None:
         self._depth -= 1
@@ -91,6 +94,12 @@ class _Reader:
         else:
             self._end(tag)
 
+    def _count_from(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Take the number with which a list begins: others speak of its items by number."""
+        start = attributes.get("start", "").strip()
+        if tag == "ol" and start.isascii() and start.isdigit():
+            self._lists[-1] = int(start[:9]) or 1
+
     def close(self) -> None:
         """Called by the parser at the end of the page."""
 
@@ -99,6 +108,8 @@ class _Reader:
             self._add(f"\n\n{_HEADINGS[tag]} ")
         elif tag in _MARKS and not self._pre:
             self._add(_MARKS[tag])
+        elif tag == "sup":
+            self._add("^")  # 10 to the 6th is not 106
         elif tag in {"pre", "code"}:
             self._start_code(tag)
         elif tag in {"ul", "ol", "li", "td", "th"}:

@@ -315,6 +315,19 @@ def test_a_page_reads_as_it_looks() -> None:
 
 
 @pytest.mark.parametrize(
+    ("html", "said"),
+    [
+        ('<head><base href="/docs/"></head><a href="x">l</a>', "[l](https://s.test/docs/x)"),
+        ("<p>10<sup>6</sup> of H<sub>2</sub>O</p>", "10^6 of H2O"),
+        ('<ol start="5"><li>e<li>f</ol><ol><li>a</ol>', "5. e\n6. f\n\n1. a"),
+        ('<ol start="x"><li>a</ol><ol start="-2"><li>b</ol>', "1. a\n\n1. b"),
+    ],
+)
+def test_numbers_and_links_mean_what_they_mean_on_the_page(html: str, said: str) -> None:
+    assert markdown_of(html, "https://s.test/a/b") == said
+
+
+@pytest.mark.parametrize(
     "html",
     ["", "<", "<a", "<!--", "<![CDATA[", "</a></b></pre></ul>", "<pre><pre>", "&#x110000;&#0;",
      "<li>" * 5000, "<ul>" * 5000 + "<li>x", "<a href='" + "x" * 10_000, "<" * 20_000,
