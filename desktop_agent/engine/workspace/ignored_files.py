@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import Any, cast
 
 from pathspec import GitIgnoreSpec
@@ -27,7 +28,9 @@ class IgnoreRules:
 
     def note(self, prefix: str, content: bytes) -> None:
         """Take the `.gitignore` of one folder; those of the folders above come first."""
-        lines = content[:IGNORE_FILE_LENGTH].decode("utf-8", "replace").splitlines()
+        # As git does it: a mark in front is none of a rule, and lines end with line feeds alone.
+        text = content[:IGNORE_FILE_LENGTH].removeprefix(BOM_UTF8).decode("utf-8", "replace")
+        lines = [line.removesuffix("\r") for line in text.split("\n")]
         self._specs[prefix] = GitIgnoreSpec.from_lines(_ignored, lines, backend="simple")
 
     def drop(self, prefix: str) -> None:

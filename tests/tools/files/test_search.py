@@ -234,6 +234,9 @@ async def test_what_git_ignores_is_what_git_says(bench: Bench) -> None:
     ignore = "*.o\n/top\nsub/*\n!sub/keep\n**/cache/\nd*/x\n\\#odd\ntrail \n# comment\n"
     bench.put(".gitignore", ignore)
     bench.put("in/.gitignore", "*.txt\n!yes.txt\n!*.o\n")
+    bench.put("marked/.gitignore", "\ufeffno.txt\r\na\x0cyes.txt\n")
+    bench.put("marked/no.txt")
+    bench.put("marked/yes.txt")
     names = ["a.o", "in/a.o", "top", "in/top", "sub/a", "sub/keep", "x/cache/a", "cache/b", "d1/x"]
     names += ["d1/y", "#odd", "in/no.txt", "in/yes.txt", "no.txt", "trail", "sub/deep/x"]
     for name in names:
