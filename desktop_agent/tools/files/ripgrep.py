@@ -38,12 +38,15 @@ class Query(msgspec.Struct, frozen=True):
     files_only: bool
     skip: int
     limit: int
+    heeds_above: bool
 
 
 async def search(program: str, folder: Path, query: Query, ctx: ToolContext) -> list[str]:
     """Return the wanted result lines, their paths relative to the workspace folder."""
     what = ("--files-with-matches",) if query.files_only else ("--line-number", "--null")
     words = [program, *_FIXED, *what]
+    if not query.heeds_above:
+        words.append("--no-ignore-parent")
     if query.ignore_case:
         words.append("--ignore-case")
     if _PLAIN_NAME.fullmatch(query.glob):

@@ -28,6 +28,7 @@ from desktop_agent.engine.workspace.text_files import (
 )
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files import ripgrep
+from desktop_agent.tools.files.ignored_above import ignored_above
 from desktop_agent.tools.files.patterns import LARGEST, LINE_LENGTH, Expression
 from desktop_agent.tools.files.walk import Walk, glob_pattern
 
@@ -108,8 +109,10 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     # What rules keep from being read is passed over by our own search alone.
     own = {ctx.boundary.root, *ctx.boundary.write_roots}
     program = "" if unreadable_patterns(ctx.boundary) else find_program("rg", own)
-    if program and is_folder:
-        lines = await ripgrep.search(program, path, _query(args), ctx)
+    above = ignored_above(ctx.boundary, path)
+    if program and is_folder and (above.is_the_same or above.says_nothing):
+        query = _query(args, heeds_above=above.is_the_same)
+        lines = await ripgrep.search(program, path, query, ctx)
         return _matches_output(lines, args)
     wanted = Expression(args.pattern, ignore_case=args.ignore_case, of_lines=True)
     lines = await asyncio.to_thread(_grep, path, wanted, args, ctx, is_folder=is_folder)
@@ -136,7 +139,7 @@ def _glob(folder: Path, args: GlobArguments, ctx: ToolContext) -> ToolOutput:
     return ToolOutput(text, FilesDisplay(tuple(names[:_SHOWN_IN_CARD]), summary))
 
 
-def _query(args: GrepArguments) -> ripgrep.Query:
+def _query(args: GrepArguments, *, heeds_above: bool) -> ripgrep.Query:
     return ripgrep.Query(
         pattern=args.pattern,
         glob=args.glob,
@@ -144,6 +147,7 @@ def _query(args: GrepArguments) -> ripgrep.Query:
         files_only=args.files_only,
         skip=args.offset,
         limit=_MATCHES + 1,
+        heeds_above=heeds_above,
     )
 
 

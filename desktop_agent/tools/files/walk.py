@@ -15,6 +15,7 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Folders
 from desktop_agent.engine.workspace.ignored_files import IGNORE_FILE_LENGTH, IgnoreRules
 from desktop_agent.engine.workspace.safe_open import open_beneath, open_folder
+from desktop_agent.tools.files.ignored_above import Above, ignored_above
 from desktop_agent.tools.files.patterns import Expression
 
 _MOST = 200_000
@@ -32,12 +33,13 @@ class Walk(msgspec.Struct):
     folder: Path
     seconds: float = 20.0
     was_cut: bool = False
-    _rules: IgnoreRules = msgspec.field(default_factory=IgnoreRules)
+    _above: Above = msgspec.field(default_factory=lambda: Above(IgnoreRules()))
 
     def files(self) -> Iterator[str]:
         """Yield paths relative to the folder, sorted within each folder."""
         deadline = time.monotonic() + self.seconds
         seen = 0
+        self._above = ignored_above(self.bounds, self.folder)
         for prefix, folders, names in self._folders():
             folders[:] = sorted(n for n in folders if not self._is_left_out(prefix, n, True))
             for name in sorted(names):
@@ -68,12 +70,13 @@ class Walk(msgspec.Struct):
 
     def _note_ignore_file(self, prefix: str, read: Callable[[], bytes]) -> None:
         with contextlib.suppress(OSError):
-            self._rules.note(prefix, read())
+            self._above.rules.note(self._above.base + prefix, read())
 
     def _is_left_out(self, prefix: str, name: str, is_folder: bool) -> bool:
         if name in _ALWAYS_LEFT_OUT:
             return True
-        return self._rules.is_ignored(prefix + name + ("/" if is_folder else ""))
+        path = f"{self._above.base}{prefix}{name}"
+        return self._above.rules.is_ignored(f"{path}/" if is_folder else path)
 
 
 def _ignore_file(folder: int) -> bytes:

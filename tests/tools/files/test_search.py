@@ -250,6 +250,45 @@ async def test_what_git_ignores_is_what_git_says(bench: Bench) -> None:
     assert sorted(ours) == sorted(listed)
 
 
+@pytest.mark.parametrize("is_repository", [False, True])
+async def test_what_ignores_files_above_the_folder_of_work_hides_nothing_in_it(
+    bench: Bench, engine: str, is_repository: bool
+) -> None:
+    (bench.root.parent / ".gitignore").write_text("*\n")
+    if is_repository:  # as when a home folder is one
+        (bench.root.parent / ".git").mkdir()
+    for name in ("a.py", "src/b.py", "build/c.py", "src/build/d.py"):
+        bench.put(name, "needle\n")
+    bench.put(".gitignore", "build/\n")
+    for path, found in ((".", ["a.py", "src/b.py"]), ("src", ["src/b.py"])):
+        texts = [
+            (await bench.run(glob, pattern="*.py", path=path)).text,
+            (await bench.run(grep, pattern="needle", path=path, files_only=True)).text,
+        ]
+        assert [text.splitlines() for text in texts] == [found, found]
+
+
+async def test_a_folder_below_is_searched_as_from_the_top_unless_it_is_named_though_ignored(
+    bench: Bench, engine: str
+) -> None:
+    bench.put(".gitignore", "/src/gen/\n*.log\nlibs\n")
+    bench.put("src/.gitignore", "!keep.log\n")
+    for name in (
+        "src/gen/a",
+        "src/b.log",
+        "src/keep.log",
+        "src/in/b.log",
+        "src/in/a",
+        "libs/x.log",
+    ):
+        bench.put(name, "needle\n")
+    for path, found in (("src", ["src/in/a", "src/keep.log"]), ("libs", ["libs/x.log"])):
+        listed = (await bench.run(glob, pattern="**", path=path)).text.splitlines()
+        assert sorted(name for name in listed if ".git" not in name) == found
+        text = (await bench.run(grep, pattern="needle", path=path, files_only=True)).text
+        assert sorted(text.splitlines()) == found
+
+
 @pytest.mark.parametrize(
     ("pattern", "path", "matches"),
     [
