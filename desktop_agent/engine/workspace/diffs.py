@@ -40,4 +40,4 @@ def file_diff(name: str, old: bytes | None, new: bytes | None) -> DiffDisplay:
 def _with_mark(text: Text | None) -> str | None:
     if text is None:
         return None
-    return "\ufeff" + text.text if text.mark else text.text
+    return "\ufeff" + text.shown if text.mark else text.shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 import msgspec
 
@@ -16,6 +17,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _LOOKED_AT = 8192
+# What Python makes of bytes that are not UTF-8, so that they can be written back.
+_TORN = re.compile("[\udc80-\udcff]")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 # Those that text does not hold.
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
 
@@ -26,6 +30,12 @@ class Text(msgspec.Struct, frozen=True):
     text: str
     encoding: str = "utf-8"
     mark: bytes = b""
+    is_torn: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The text without what is no character in it."""
+        return _TORN.sub("\ufffd", self.text) if self.is_torn else self.text
 
     @property
     def has_crlf(self) -> bool:
@@ -34,8 +44,9 @@ class Text(msgspec.Struct, frozen=True):
 
     def encoded(self, text: str) -> bytes:
         """Return the bytes of `text` in this file's encoding; raises ToolError."""
+        errors = "surrogateescape" if self.is_torn else "strict"
         try:
-            return self.mark + text.encode(self.encoding)
+            return self.mark + text.encode(self.encoding, errors)
         except UnicodeEncodeError as error:
             bad = text[error.start : error.start + 1]
             raise ToolError(
@@ -50,12 +61,24 @@ def decode(content: bytes) -> Text | None:
             try:
                 return Text(content[len(mark) :].decode(encoding), encoding, mark)
             except UnicodeDecodeError:
-                return None
+                if encoding != "utf-8":
+                    return None
+                torn = content[len(mark) :].decode(encoding, "surrogateescape")
+                return Text(torn, encoding, mark, is_torn=True)
     if is_binary(content):
         return None
+    return decode_plain(content)
+
+
+def decode_plain(content: bytes) -> Text:
+    """Return these bytes, which have no mark, as text in any case."""
     try:
         return Text(content.decode("utf-8"))
     except UnicodeDecodeError:
+        torn = content.decode("utf-8", "surrogateescape")
+        bad = len(_TORN.findall(torn))
+        if len(_BEYOND_ASCII.findall(torn)) - bad > bad:
+            return Text(torn, is_torn=True)
         # Every byte is a character there, so it is written back unchanged.
         return Text(content.decode("latin-1"), "latin-1")
 

@@ -144,7 +144,7 @@ def _window(name: str, content: bytes, args: ReadArguments) -> _Window:
     text = decode(content)
     if text is None:
         raise ToolError(f"{name} is a binary file ({len(content):,} bytes), so it was not read.")
-    return _cut_out(lines_of(text.text), args)
+    return _cut_out(lines_of(text.shown), args)
 
 
 def _cut_out(lines: list[str], args: ReadArguments) -> _Window:

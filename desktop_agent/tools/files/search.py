@@ -22,6 +22,7 @@ from desktop_agent.engine.workspace.programs import find_program
 from desktop_agent.engine.workspace.safe_open import open_read
 from desktop_agent.engine.workspace.text_files import (
     decode,
+    decode_plain,
     has_wide_mark,
     is_binary,
     lines_of,
@@ -216,17 +217,14 @@ def _lines(file: BinaryIO) -> Iterator[str]:
     start = file.read(_LOOKED_AT)
     if has_wide_mark(start):
         text = decode(start + file.read(LARGEST))
-        yield from (line.rstrip("\r\n") for line in lines_of(text.text if text else ""))
+        yield from (line.rstrip("\r\n") for line in lines_of(text.shown if text else ""))
         return
     if is_binary(start):
         return
     file.seek(len(BOM_UTF8) if start.startswith(BOM_UTF8) else 0)
     while line := file.readline(LARGEST):
         plain = line.removesuffix(b"\n").removesuffix(b"\r")
-        try:
-            yield plain.decode("utf-8")
-        except UnicodeDecodeError:
-            yield plain.decode("latin-1")
+        yield decode_plain(plain).shown
 
 
 def _matches_output(lines: list[str], args: GrepArguments, cut: int = 0) -> ToolOutput:

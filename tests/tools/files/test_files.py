@@ -134,6 +134,22 @@ async def test_what_an_encoding_cannot_hold_is_refused_whole(bench: Bench) -> No
     assert path.read_bytes() == "grüße".encode("latin-1")
 
 
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+async def test_a_torn_character_does_not_make_another_encoding_of_a_whole_file(
+    bench: Bench, mark: bytes
+) -> None:
+    torn = mark + "grüße".encode() + b"\xe2\x82\n"
+    path = bench.put("a.txt", torn + "schön\nzwei\n".encode())
+    text = (await bench.run(read, path="a.txt")).text
+    assert text == "     1\tgrüße\ufffd\ufffd\n     2\tschön\n     3\tzwei"
+    change = {"path": "a.txt", "old_string": "schön\nzwei", "new_string": "schöner für 5 €"}
+    shown = (await bench.preview(edit, **change)).display
+    assert isinstance(shown, DiffDisplay)
+    shown.patch.encode()
+    await bench.run(edit, **change)
+    assert path.read_bytes() == torn + "schöner für 5 €\n".encode()
+
+
 async def test_a_folder_is_pointed_to_the_tool_that_lists_it(bench: Bench) -> None:
     (bench.root / "sub").mkdir()
     with pytest.raises(ToolError, match="use `glob`"):
