@@ -83,9 +83,10 @@ def decode_plain(content: bytes) -> Text:
         return Text(content.decode("latin-1"), "latin-1")
 
 
-def has_wide_mark(start: bytes) -> bool:
-    """Whether a byte-order mark says that characters take more than a byte each."""
-    return start.startswith(tuple(mark for mark, encoding in _MARKS if encoding != "utf-8"))
+def wide_encoding(start: bytes) -> str:
+    """Return the encoding, which takes its mark, of characters of several bytes; or nothing."""
+    found = (encoding for mark, encoding in _MARKS if start.startswith(mark))
+    return next(found, "utf-8").removesuffix("-le").removesuffix("-be").replace("utf-8", "")
 
 
 def is_binary(content: bytes) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import os
-from collections.abc import Mapping
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -18,12 +20,19 @@ from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, Too
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
 from desktop_agent.engine.workspace.safe_open import digest, open_read
-from desktop_agent.engine.workspace.text_files import decode, is_binary, lines_of
+from desktop_agent.engine.workspace.text_files import (
+    decode,
+    decode_plain,
+    is_binary,
+    lines_of,
+    wide_encoding,
+)
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files.documents import LARGEST, document_text, is_document
 
 # More than this is read line by line, and can't be edited.
 WHOLE = 10_000_000
+_PIECE = 1 << 16
 _LINES = 2000
 _LINE_LENGTH = 2000
 _RESULT_LENGTH = 100_000
@@ -153,19 +162,36 @@ def _cut_out(lines: list[str], args: ReadArguments) -> _Window:
 
 
 def _stream(name: str, file: BinaryIO, args: ReadArguments) -> tuple[_Window, str]:
-    """Read a huge file once, holding only the lines asked for."""
+    """Read a huge file, holding only the lines asked for."""
+    start = file.read(_PIECE)
+    wide = wide_encoding(start)
+    if not wide and is_binary(start):
+        raise ToolError(f"{name} is a binary file, so it was not read.")
+    file.seek(0)
     found = hashlib.sha256()
+    while chunk := file.read(_PIECE):
+        found.update(chunk)
+    file.seek(len(BOM_UTF8) if start.startswith(BOM_UTF8) else 0)
     lines: list[str] = []
     total, is_line_start = 0, True
-    while piece := file.readline(1 << 16):
-        found.update(piece)
-        if total == 0 and is_line_start and is_binary(piece):
-            raise ToolError(f"{name} is a binary file, so it was not read.")
+    for piece in _pieces(file, wide):
         total += is_line_start
         if is_line_start and args.first <= total < args.first + args.count:
-            lines.append(piece[: 4 * _LINE_LENGTH + 4].decode("utf-8", "replace"))
+            # A character has four bytes at most.
+            lines.append(decode_plain(piece[: 4 * _LINE_LENGTH + 4]).shown)
         is_line_start = piece.endswith(b"\n")
     return _Window(lines, args.first, total), found.hexdigest()
+
+
+def _pieces(file: BinaryIO, wide: str) -> Iterator[bytes]:
+    """Yield lines, very long ones in several pieces."""
+    if not wide:
+        while piece := file.readline(_PIECE):
+            yield piece
+        return
+    with io.TextIOWrapper(file, wide, "replace", newline="\n") as text:
+        while line := text.readline(_PIECE):
+            yield line.encode("utf-8")
 
 
 def _numbered(name: str, window: _Window) -> ToolOutput:

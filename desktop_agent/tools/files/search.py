@@ -23,9 +23,9 @@ from desktop_agent.engine.workspace.safe_open import open_read
 from desktop_agent.engine.workspace.text_files import (
     decode,
     decode_plain,
-    has_wide_mark,
     is_binary,
     lines_of,
+    wide_encoding,
 )
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files import ripgrep
@@ -215,7 +215,7 @@ def _matches(
 def _lines(file: BinaryIO) -> Iterator[str]:
     """Yield the lines of a text as `read` shows them, none of what is no text."""
     start = file.read(_LOOKED_AT)
-    if has_wide_mark(start):
+    if wide_encoding(start):
         text = decode(start + file.read(LARGEST))
         yield from (line.rstrip("\r\n") for line in lines_of(text.shown if text else ""))
         return

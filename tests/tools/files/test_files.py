@@ -81,6 +81,21 @@ async def test_a_huge_file_is_read_piece_by_piece(bench: Bench) -> None:
         await bench.run(edit, path="huge.txt", old_string="line 7\n", new_string="x")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+async def test_a_huge_file_is_read_in_its_own_encoding(bench: Bench, encoding: str) -> None:
+    bench.put("a.txt", ("grüße\r\n" + "x" * 999 + "\n").encode(encoding) * 11_000)
+    text = (await bench.run(read, path="a.txt", limit=1)).text
+    assert text == "     1\tgrüße\n\n[Lines 1-1 of 22000; go on with offset=2.]"
+
+
+async def test_a_huge_file_that_begins_with_a_line_of_text_can_be_a_binary_one(
+    bench: Bench,
+) -> None:
+    bench.put("a.ppm", b"P6\n" + b"\0\1\2\3" * 2_600_000)
+    with pytest.raises(ToolError, match="binary file"):
+        await bench.run(read, path="a.ppm")
+
+
 async def test_an_empty_file_is_called_empty(bench: Bench) -> None:
     bench.put("a.txt")
     assert (await bench.run(read, path="a.txt")).text == "a.txt is empty."
