@@ -81,7 +81,10 @@ def _pdf(content: bytes) -> Iterator[str]:
         raise ToolError("the PDF is locked with a password.")
     for number, page in enumerate(document.pages, start=1):
         yield f"[Page {number}]"
-        yield page.extract_text()
+        try:
+            yield page.extract_text()
+        except Exception as error:  # noqa: BLE001 - the library's own, for one page's content
+            yield f"[This page can't be read ({type(error).__name__}).]"
 
 
 def _xlsx(content: bytes) -> Iterator[str | None]:

@@ -9,11 +9,13 @@ import zipfile
 import docx
 import openpyxl
 import pptx
+import pypdf
 import pytest
 from pptx.util import Length
 
 from desktop_agent.tools.files.reading import read
 from tests.tools.conftest import Bench
+from tests.tools.files.test_files import make_pdf
 
 
 def saved(document) -> bytes:
@@ -130,3 +132,15 @@ async def test_what_is_grouped_on_a_slide_is_read(bench: Bench) -> None:
     group = slide.shapes.add_group_shape().shapes.add_group_shape()
     group.shapes.add_textbox(*[Length(99)] * 4).text_frame.text = "Grouped twice"
     assert await lines(bench, "a.pptx", saved(show)) == ["[Slide 1]", "Grouped twice"]
+
+
+async def test_a_page_that_can_not_be_read_costs_itself_alone(bench: Bench) -> None:
+    writer = pypdf.PdfWriter()
+    for content in (make_pdf(), make_pdf().replace(b"(Hello", b"[Hello"), make_pdf()):
+        writer.append(io.BytesIO(content))
+    out = io.BytesIO()
+    writer.write(out)
+    found = await lines(bench, "a.pdf", out.getvalue())
+    whole = "Hello from a PDF"
+    assert (found[:2], found[-2:]) == (["[Page 1]", whole], ["[Page 3]", whole])
+    assert found[3].startswith("[This page can't be read")
