@@ -54,6 +54,7 @@ class _Reader:
         self._lists: list[int] = []
         self._links: list[str] = []
         self._cells = 0
+        self._cell_starts: list[int] = []
 
     def markdown(self) -> str:
         lines = "".join(self._pieces).split("\n")
@@ -117,7 +118,8 @@ class _Reader:
         elif tag in {"br", "hr"}:
             self._add("\n" if tag == "br" else "\n\n---\n\n")
         elif tag in _BLOCKS:
-            self._cells = 0
+            if tag in {"table", "tr"}:
+                self._cells = 0
             self._add("\n" if tag == "tr" else "\n\n")
 
     def _end(self, tag: str) -> None:
@@ -128,6 +130,8 @@ class _Reader:
             self._add("\n```\n\n")
         elif tag == "code" and not self._pre:
             self._add("`")
+        elif tag in {"td", "th"}:
+            self._end_cell()
         elif tag in {"ul", "ol"}:
             self._lists.pop()
             self._add("\n" if self._lists else "\n\n")
@@ -179,6 +183,14 @@ class _Reader:
         else:
             self._add(" | " if self._cells else "")
             self._cells += 1
+            self._cell_starts.append(len(self._pieces))
+
+    def _end_cell(self) -> None:
+        """Keep a cell of one paragraph in its row; what lays out a page in cells stays as it is."""
+        start = self._cell_starts.pop()
+        text = "".join(self._pieces[start:]).strip()
+        if "\n" not in text:
+            self._pieces[start:] = [text] if text else []
 
     def _add(self, text: str) -> None:
         if text:

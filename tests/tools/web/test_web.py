@@ -320,10 +320,14 @@ def test_a_page_reads_as_it_looks() -> None:
         ('<head><base href="/docs/"></head><a href="x">l</a>', "[l](https://s.test/docs/x)"),
         ("<p>10<sup>6</sup> of H<sub>2</sub>O</p>", "10^6 of H2O"),
         ('<ol start="5"><li>e<li>f</ol><ol><li>a</ol>', "5. e\n6. f\n\n1. a"),
+        ("<table><tr><td><p>a</p></td><td><p></p></td><td><div><p>c <b>d</b></p></div></td></tr>"
+         "<tr><td>e<td>f<td></table>", "a |  | c **d**\ne | f |"),
+        ("<table><tr><td><p>a</p><p>b</p><table><tr><td>c<td>d</table></td></tr></table><p>e",
+         "a\n\nb\n\nc | d\n\ne"),
         ('<ol start="x"><li>a</ol><ol start="-2"><li>b</ol>', "1. a\n\n1. b"),
     ],
-)
-def test_numbers_and_links_mean_what_they_mean_on_the_page(html: str, said: str) -> None:
+)  # fmt: skip
+def test_numbers_links_and_tables_mean_what_they_mean_on_the_page(html: str, said: str) -> None:
     assert markdown_of(html, "https://s.test/a/b") == said
 
 
