@@ -13,6 +13,7 @@ import functools
 import os
 import stat
 import sys
+import threading
 from collections.abc import Generator
 from pathlib import Path, PurePath
 from typing import BinaryIO
@@ -39,6 +40,8 @@ _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY = _FLAGS | getattr(os, "O_DIRECTORY", 0)
 _READ = _FLAGS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _CHUNK = 1 << 20
+# Held from the last look at a file until it is replaced.
+_RENAMING = threading.Lock()
 
 
 class _OpenHow(ctypes.Structure):
@@ -244,8 +247,6 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
     old = _status(folder, name)
     if old is not None:
         require_regular(old, resolved)
-    if expected is not None and _digest_at(folder, name, old) != expected:
-        raise ToolError(f"'{resolved}' changed in the meantime, so nothing was written.")
     temporary = f".{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
     descriptor = os.open(temporary, flags, 0o666, dir_fd=folder)
@@ -256,7 +257,11 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
             if old is not None:
                 _keep_all_but_content(folder, name, old, file.fileno())
             os.fsync(file.fileno())
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        # Looked at last of all: the disk may take its time, and other agents write too.
+        with _RENAMING:
+            if expected is not None and _digest_at(folder, name) != expected:
+                raise ToolError(f"'{resolved}' changed in the meantime, so nothing was written.")
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
@@ -271,8 +276,8 @@ def _status(folder: int, name: str) -> os.stat_result | None:
         return None
 
 
-def _digest_at(folder: int, name: str, old: os.stat_result | None) -> str:
-    if old is None:
+def _digest_at(folder: int, name: str) -> str:
+    if _status(folder, name) is None:
         return ""
     descriptor = open_beneath(folder, name, os.O_RDONLY | _READ)
     found = sha256()

@@ -7,6 +7,7 @@ import ctypes
 import os
 import stat
 import sys
+import threading
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +15,9 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Folders
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace.containment import OutsideWorkspace, root_of
+
+# Held from the last look at a file until it is replaced.
+_RENAMING = threading.Lock()
 
 
 def open_read(folders: Folders, resolved: Path) -> BinaryIO:
@@ -40,14 +44,12 @@ def write_atomic(
         raise OutsideWorkspace(f"Error: path '{resolved}' is outside the workspace")
     try:
         resolved.parent.mkdir(parents=True, exist_ok=True)
-        if expected is not None and _digest_of(resolved) != expected:
-            raise ToolError(f"'{resolved}' changed in the meantime, so nothing was written.")
-        _replace(folders, resolved, content)
+        _replace(folders, resolved, content, expected)
     except OSError as error:
         raise ToolError(f"'{resolved}': {error.strerror}.") from None
 
 
-def _replace(folders: Folders, resolved: Path, content: bytes) -> None:
+def _replace(folders: Folders, resolved: Path, content: bytes, expected: str | None) -> None:
     temporary = resolved.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
@@ -55,7 +57,10 @@ def _replace(folders: Folders, resolved: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(resolved)
+        with _RENAMING:
+            if expected is not None and _digest_of(resolved) != expected:
+                raise ToolError(f"'{resolved}' changed in the meantime, so nothing was written.")
+            temporary.replace(resolved)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

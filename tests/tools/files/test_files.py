@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import re
@@ -12,12 +13,14 @@ import sys
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.messages import DiffDisplay, FilesDisplay
 from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.workspace.containment import OutsideWorkspace
 from desktop_agent.engine.workspace.diffs import diff_of
 from desktop_agent.engine.workspace.safe_open import digest
@@ -352,6 +355,24 @@ async def edit_fails(bench: Bench, content: str, **arguments) -> str:
         await bench.run(edit, path="a.txt", **arguments)
     assert path.read_bytes() == content.encode(), "a failed edit changes nothing"
     return str(failed.value)
+
+
+async def test_of_edits_that_two_agents_make_at_once_none_is_lost(bench: Bench) -> None:
+    file = bench.put("a.txt", "one\ntwo\n")
+    agents = [msgspec.structs.replace(bench.context, files=FilesSeen()) for _ in range(2)]
+    for agent in agents:
+        await read.run(read.parse({"path": "a.txt"}), agent)
+    changes = [
+        edit.parse({"path": "a.txt", "old_string": word, "new_string": word.upper()})
+        for word in ("one", "two")
+    ]
+    made = await asyncio.gather(
+        *(edit.run(change, agent) for change, agent in zip(changes, agents, strict=True)),
+        return_exceptions=True,
+    )
+    refused = [str(error) for error in made if isinstance(error, ToolError)]
+    assert len(refused) == sum(word in file.read_text() for word in ("one", "two"))
+    assert all("changed" in words for words in refused)
 
 
 async def test_an_edit_that_fits_twice_says_where(bench: Bench) -> None:
