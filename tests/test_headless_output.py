@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -163,6 +164,36 @@ def test_a_reader_that_goes_away_ends_a_command_quietly(arguments: tuple[str, ..
     assert command_ended(*arguments, reader_stays=True).returncode == 0
     left = command_ended(*arguments, reader_stays=False)
     assert (left.returncode, left.stderr) == (1, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sh closes them")
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("arguments", LISTS)
+def test_a_command_works_with_streams_that_a_script_has_closed(
+    arguments: tuple[str, ...], closed: str
+) -> None:
+    """As `desktop-agent sessions list 2>&-` does, to see no words about trouble."""
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh"]
+    command = [*shell, sys.executable, "-m", "desktop_agent", *arguments]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, timeout=HANG_S, check=False)
+    assert ended.returncode == 0
+    assert bool(ended.stdout) is (">&- " not in closed)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
+def test_a_run_whose_output_can_not_be_written_says_so_in_one_line(tmp_path: Path) -> None:
+    """As `desktop-agent run … > file` does on a full disk."""
+    options = ["Look around", "--workspace", str(tmp_path), "--model", "demo"]
+    for output in ("text", "jsonl"):
+        command = [sys.executable, "-m", "desktop_agent", "run", *options, "--output", output]
+        with Path("/dev/full").open("wb") as full:
+            ended = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, timeout=HANG_S, check=False
+            )
+        said = ended.stderr.decode()
+        assert (ended.returncode, said.count("\n")) == (1, 1), said
+        assert said.startswith("desktop-agent run: ")
+        assert "No space left" in said
 
 
 @pytest.mark.parametrize("command", ["run", "mcp", "sessions", "undo", "redo", "batch"])

@@ -21,4 +21,4 @@ def main(argv: Sequence[str]) -> int:
 
         return run(options, host)
 
-    return carry_out("run", work)
+    return carry_out("run", work, (OSError,))

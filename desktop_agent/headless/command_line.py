@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ def carry_out(
 
     `failures` are what it may raise beside UsageError and Refused.
     """
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding must not end it.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -37,15 +39,35 @@ def carry_out(
         said = str(error).removesuffix(".")
         return _say(command, f"{said}. See desktop-agent {command} --help.", USAGE)
     except BrokenPipeError:
-        # Python flushes at exit, and would complain about the closed pipe there.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return FAILED
     except (Refused, *failures) as error:
+        if isinstance(error, OSError):
+            _write_no_more()
         return _say(command, str(error), FAILED)
     except KeyboardInterrupt:
         return INTERRUPTED
     else:
         return code
+
+
+def _open_closed_streams() -> None:
+    """Open what a script has closed (`2>&-`): no file may be taken for one of these."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest number that is free
+    sys.stdout = sys.stdout or io.TextIOWrapper(io.FileIO(1, "w"), encoding="utf-8")
+    sys.stderr = sys.stderr or io.TextIOWrapper(io.FileIO(2, "w"), encoding="utf-8")
+
+
+def _write_no_more() -> None:
+    """Python flushes at exit, and would complain there about what can't be written."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(command: str, words: str, code: int) -> int:
