@@ -20,12 +20,16 @@ from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.parts.origins import AppNotice
 from desktop_agent.core.prose.framing import for_model, framed
 from desktop_agent.core.requests import ModelRequest
+from desktop_agent.model_host.litellm_client.call_ids import mistral_id, short_id
 
-Family = Literal["anthropic", "gemini", "responses", "deepseek", "chat"]
+Family = Literal["anthropic", "gemini", "responses", "deepseek", "mistral", "chat"]
+
+# Their models, wherever they are served, are as strict as they are themselves.
+_MISTRALS = ("mistral", "mixtral", "ministral", "codestral", "devstral", "magistral", "pixtral")
 
 
 def family_of(model: str) -> Family:
-    """Return who reads the signatures and thinking that go back with a history."""
+    """Return who reads a history: it goes back with its signatures, and in the form it takes."""
     name = model.lower()
     if name.startswith(("openai/responses/", "responses/")):
         return "responses"
@@ -33,7 +37,9 @@ def family_of(model: str) -> Family:
         return "anthropic"
     if name.startswith(("gemini/", "vertex_ai/gemini")):
         return "gemini"
-    return "deepseek" if "deepseek" in name else "chat"
+    if "deepseek" in name:
+        return "deepseek"
+    return "mistral" if any(word in name for word in _MISTRALS) else "chat"
 
 
 def seal(family: Family, signature: str) -> str:
@@ -86,8 +92,11 @@ class Conversation(msgspec.Struct):
         """Return the whole history for litellm, in dicts of its own."""
         # litellm may add to a message it was given; what is kept must not change.
         said = [dict(each) for entry in self.entries for each in entry.converted]
-        if family_of(self.model) == "anthropic":
+        family = family_of(self.model)
+        if family == "anthropic":
             return _with_cache_marks(system, said)
+        if family == "mistral":
+            said = _in_mistrals_order(said)
         return [{"role": "system", "content": system}, *said] if system else said
 
 
@@ -164,7 +173,7 @@ def _call(call: ToolCall, family: Family) -> dict[str, Any]:
     # Some providers read the arguments of old calls as JSON: raw text goes inside an object.
     arguments = {"unreadable_arguments": call.raw} if call.raw else call.arguments
     converted: dict[str, Any] = {
-        "id": call.id,
+        "id": _id_for(family, call.id),
         "type": "function",
         "function": {"name": call.name, "arguments": json.dumps(arguments)},
     }
@@ -183,12 +192,30 @@ def _results(results: Sequence[ToolResult], family: Family) -> list[dict[str, An
             content = [{"type": "text", "text": content}, *map(_image, result.images)]
         elif result.images:
             images += result.images
-        said.append({"role": "tool", "tool_call_id": result.call_id, "content": content})
+        id_ = _id_for(family, result.call_id)
+        said.append({"role": "tool", "tool_call_id": id_, "content": content})
     if images:
         # Only Anthropic takes images in a tool's result; the others see them right after.
         note = {"type": "text", "text": framed("The images that the tools gave:", AppNotice())}
         said.append({"role": "user", "content": [note, *map(_image, images)]})
     return said
+
+
+def _id_for(family: Family, id_: str) -> str:
+    if family == "mistral":
+        return mistral_id(id_)
+    # Of older sessions they hold signatures for Gemini, which sets no limit.
+    return id_ if family == "gemini" else short_id(id_)
+
+
+def _in_mistrals_order(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Let a message follow between results and what a user says: else Mistral refuses them."""
+    ordered: list[dict[str, Any]] = []
+    for one in said:
+        if one["role"] == "user" and ordered and ordered[-1]["role"] == "tool":
+            ordered.append({"role": "assistant", "content": "…"})
+        ordered.append(one)
+    return ordered
 
 
 def _result_text(result: ToolResult) -> str:

@@ -1,0 +1,77 @@
+"""A conversation that goes on with another provider: its tool calls in the form that it takes."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent.core.ids import new_message_id
+from desktop_agent.core.messages import ImagePart, Message, TextPart, ToolCall, ToolResult
+from tests.helpers.providers import LoopbackProvider
+from tests.model_host.conftest import hear, request_to, user
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+# As OpenAI, Anthropic, vLLM and Kimi give them out, this app, and Mistral itself.
+IDS = (
+    "call_9pw1qnYScqvGrCH58HWCvFH6",
+    "toolu_01A09q90qw90lq917835lq9",
+    "chatcmpl-tool-0123456789abcdef0123456789abcdef",
+    "chatcmpl-tool-0123456789abcdef0123456789abcdee",
+    "functions.read:0",
+    "call_0123456789abcdef",
+    "D681PevKs",
+)
+
+
+def history() -> tuple[Message, ...]:
+    """Return a turn that was stopped after its calls, and what the person says then."""
+    calls = tuple(ToolCall(id_, "read", {"path": id_}) for id_ in IDS)
+    image = ImagePart("image/png", b"x")
+    results = tuple(ToolResult(id_, f"of {id_}", images=(image,)) for id_ in IDS)
+    return (
+        user("Go"),
+        Message(new_message_id(), "assistant", (TextPart("I look."), *calls)),
+        Message(new_message_id(), "tool", results),
+        user("Go on"),
+    )
+
+
+async def messages_sent(model: Any, name: str) -> list[dict[str, Any]]:
+    with LoopbackProvider("openai") as provider:
+        request = replace(request_to(provider, history()), model=name)
+        assert (await hear(model, request)).text == "Done."
+        return provider.requests[0].body["messages"]
+
+
+def answered(sent: list[dict[str, Any]]) -> list[str]:
+    """Return the ids of the calls; each has the result that is its own."""
+    calls = [call for one in sent for call in one.get("tool_calls") or ()]
+    results = {one["tool_call_id"]: one["content"] for one in sent if one["role"] == "tool"}
+    for call, id_ in zip(calls, IDS, strict=True):
+        assert f"of {id_}" in str(results[call["id"]])
+    assert len(results) == len(calls)
+    return [call["id"] for call in calls]
+
+
+async def test_ids_are_no_longer_than_openai_takes_them(model) -> None:
+    ids = answered(await messages_sent(model, "openai/gpt-4o"))
+    assert max(map(len, ids)) <= 40
+    assert [id_ for id_ in ids if id_ in IDS] == [id_ for id_ in IDS if len(id_) <= 40]
+
+
+@pytest.mark.parametrize(
+    "name", ["mistral/mistral-large-latest", "openrouter/mistralai/devstral", "openai/Ministral-8B"]
+)
+async def test_ids_and_order_are_those_that_mistral_takes(model, name) -> None:
+    sent = await messages_sent(model, name)
+    ids = answered(sent)
+    assert all(re.fullmatch("[A-Za-z0-9]{9}", id_) for id_ in ids)
+    assert ids[-1] == IDS[-1]
+    roles = [one["role"] for one in sent]
+    assert ("tool", "user") not in list(pairwise(roles))
+    assert "Go on" in str(sent[-1])
