@@ -37,10 +37,24 @@ from desktop_agent.core.parts.facts import CutShort
 from desktop_agent.core.parts.origins import Report
 from desktop_agent.core.sessions import SessionStatus
 from desktop_agent.engine.agent.inbox import why_unread
-from desktop_agent.engine.base.ports import AgentRecord
+from desktop_agent.engine.base.ports import AgentRecord, Store
 from desktop_agent.engine.tree.reports import last_text, report_note
 
 _SOON_S = 5.0
+_PAGE = 400
+
+
+def newest_events(store: Store, session_id: SessionId, agent_id: AgentId) -> Sequence[AgentEvent]:
+    """Return an agent's newest events: its last message, and so all that its calls did, included.
+
+    They are its own: what others stream beside it must not push these out.
+    """
+    page = store.page(session_id, None, _PAGE, agent_id)
+    events = list(page.events)
+    while page.first_seq > 1 and not any(isinstance(e, MessageAdded) for e in page.events):
+        page = store.page(session_id, page.first_seq, _PAGE, agent_id)
+        events[:0] = page.events
+    return events
 
 
 def recovered(
@@ -51,7 +65,7 @@ def recovered(
 ) -> tuple[tuple[AgentEvent, ...], SessionStatus]:
     """Return what has to be recorded of a session that was under way, and how it stands then.
 
-    `recent` returns an agent's newest events. What is at work at a place stays as it is if it
+    `recent` returns an agent's `newest_events`. What is at work at a place stays as it is if it
     `keeps_far`: only what it asked here is withdrawn, for the place asks again.
     """
     events: list[AgentEvent] = []
@@ -82,8 +96,7 @@ def closing_events(record: AgentRecord, recent: Sequence[AgentEvent]) -> tuple[A
 
     Results that were recorded are kept, calls without one are marked unknown and are not run
     again, open requests and questions are withdrawn. The turn ends as `interrupted`, but as
-    `finished` when all that was missing was to say so. `recent` are the session's newest
-    events.
+    `finished` when all that was missing was to say so. `recent` are its `newest_events`.
     """
     agent_id = record.agent_id
     if record.end is not None:  # killed before it had given back what it did not read

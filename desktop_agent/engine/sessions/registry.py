@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
-    AgentEvent,
     AgentOpened,
     CommandRefused,
     EngineFailed,
@@ -32,7 +32,11 @@ from desktop_agent.engine.agent.remote_agent import RemoteAgent
 from desktop_agent.engine.base.ports import AgentRecord, Store, StoreError
 from desktop_agent.engine.base.session import Followers, Session, tell
 from desktop_agent.engine.sessions.agent_rows import AgentRows
-from desktop_agent.engine.sessions.crash_recovery import info_of_record, recovered
+from desktop_agent.engine.sessions.crash_recovery import (
+    info_of_record,
+    newest_events,
+    recovered,
+)
 from desktop_agent.engine.sessions.upkeep import Upkeep
 from desktop_agent.engine.tree.agents import Agents
 from desktop_agent.engine.workspace.output_files import OutputFiles
@@ -392,11 +396,7 @@ class Sessions:
 
     def _close_interrupted(self, info: SessionInfo, *, is_whole: bool = False) -> bool:
         """Close what is open; tell whether something goes on elsewhere, unless all is closed."""
-
-        # Each agent's own: what others stream beside it must not push these out.
-        def recent(agent_id: AgentId) -> Sequence[AgentEvent]:
-            return self._store.page(info.id, None, _PAGE, agent_id).events
-
+        recent = partial(newest_events, self._store, info.id)
         records = self._store.load_agents(info.id)
         goes_on = any(one.is_far_at_work for one in records)
         goes_on &= not is_whole and not info.deleted_at

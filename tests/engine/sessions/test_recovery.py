@@ -11,6 +11,7 @@ from desktop_agent.core.events import (
     ApprovalResolved,
     MessageAdded,
     NoteDelivered,
+    QuestionAnswered,
     SessionOpened,
     ToolEnded,
     TurnEnded,
@@ -50,6 +51,29 @@ async def test_a_running_tool_is_marked_unknown_and_not_run_again(tmp_path: Path
     assert not open_calls(sent)
     assert [r.text[:7] for r in sent[-1].results] == ["echo a", "The app"]
     assert not rig.gates.reached.is_set()
+
+
+async def test_of_very_many_calls_all_that_ended_keep_their_results_and_what_waits_is_withdrawn(
+    tmp_path: Path,
+) -> None:
+    wanted = [("echo", {"what": str(number)}) for number in range(500)]
+    script = calls(("ask", {"what": "Shall I?"}), *wanted, ("slow", {}))
+    rig = Rig(tmp_path, script)
+    rig.send("go")
+    await rig.once(lambda: len(rig.of(ToolEnded)) == len(wanted))
+    store = MemoryStore()
+    store.events = {key: list(events) for key, events in rig.store.events.items()}
+    store.infos = dict(rig.store.infos)
+    await rig.engine.close()
+    again = Rig(tmp_path, says("I checked"), store=store)
+    events = store.events[again.session_id]
+    outcomes = [e.outcome for e in events if isinstance(e, ToolEnded)]
+    assert outcomes == ["ok"] * len(wanted) + ["unknown"] * 2
+    assert [e.by for e in events if isinstance(e, QuestionAnswered)] == ["withdrawn"]
+    again.engine.resume(again.agent_id)
+    await again.until(TurnEnded)
+    results = again.model.requests[0].messages[-1].results
+    assert [r.text for r in results[1:-1]] == [f"echo {number}" for number in range(500)]
 
 
 async def test_an_open_approval_is_closed_as_withdrawn(tmp_path: Path) -> None:
