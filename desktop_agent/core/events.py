@@ -452,8 +452,9 @@ class SessionOpened(Value, frozen=True):
 
     `first_seq` is the number of the oldest event given: more can be asked for while it is
     above 1. The events are reduced into the transcript just as live ones are. `lists` are the
-    agents' task lists, `notes` what subagents have not read yet. `branches` are the places where
-    others branch off; `path` is another number whenever another branch is shown.
+    agents' task lists, `notes` what they have not read yet, however long ago it was queued.
+    `branches` are the places where others branch off; `path` is another number whenever another
+    branch is shown.
     """
 
     info: SessionInfo
@@ -472,6 +473,7 @@ class AgentOpened(Value, frozen=True):
     info: AgentInfo
     events: tuple[AgentEvent, ...] = ()
     first_seq: int = 1
+    notes: tuple[NoteQueued, ...] = ()
 
 
 Snapshot = (

@@ -24,6 +24,7 @@ from desktop_agent.core.events import (
     TurnEnded,
 )
 from desktop_agent.core.ids import AgentId, SessionId
+from desktop_agent.core.notes import is_written
 from desktop_agent.core.sessions import KEPT_DELETED_S, SearchFound, SessionInfo, SessionStatus
 from desktop_agent.core.tasks import TaskState, restored
 from desktop_agent.core.usage import UsageReport
@@ -152,7 +153,7 @@ class Sessions:
         agents = self._agent_infos(session_id)
         self._rows.told(session_id, agents)
         lists = self._task_lists(session_id)
-        notes = self._waiting_notes(session_id)
+        notes = _waiting_notes(self._agents.of_session(session_id))
         events = (*page.events, *session.owed_by(main))
         points = self._store.branch_points(session_id)
         self.emit(
@@ -164,7 +165,8 @@ class Sessions:
         agent = self.agent(agent_id)
         page = self._store.page(agent.session.info.id, None, _PAGE, agent_id)
         events = (*page.events, *agent.session.owed_by(agent_id))
-        self.emit(AgentOpened(self._agents.info(agent), events, page.first_seq))
+        info, notes = self._agents.info(agent), _waiting_notes([agent])
+        self.emit(AgentOpened(info, events, page.first_seq, notes))
 
     def delete(self, session_id: SessionId) -> None:
         """Stop a session's agents and put it among the recently deleted; raises StoreError.
@@ -311,14 +313,6 @@ class Sessions:
         info = self._infos[session_id]
         main = AgentInfo(info.main_agent, session_id, "Main", usage=info.usage, model=info.model)
         return (main, *(info_of_record(r, session_id) for r in tree))
-
-    def _waiting_notes(self, session_id: SessionId) -> tuple[NoteQueued, ...]:
-        return tuple(
-            NoteQueued(agent.id, note)
-            for agent in self._agents.of_session(session_id)
-            if agent.spec is not None
-            for note in agent.inbox.waiting
-        )
 
     def _task_lists(self, session_id: SessionId) -> tuple[ListChanged, ...]:
         states = {
@@ -498,3 +492,9 @@ def title_from(text: str) -> str:
     """Return a title for a session that begins with this message."""
     line = text.strip().splitlines()[0].strip()
     return line if len(line) <= 60 else f"{line[:59].rstrip()}…"
+
+
+def _waiting_notes(agents: Iterable[Agent]) -> tuple[NoteQueued, ...]:
+    """Return what agents have not read; of the main agent's what the person wrote is shown."""
+    waiting = ((agent, note) for agent in agents for note in agent.inbox.waiting)
+    return tuple(NoteQueued(a.id, note) for a, note in waiting if a.spec or is_written(note))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Literal
 
@@ -154,10 +154,20 @@ class AgentNotes:
             if not is_starting:
                 self._wake_quiet()
 
-    def replay(self, events: Iterable[Event], names: dict[AgentId, AgentInfo]) -> None:
-        """Begin anew with what the newest page of the history holds; old news is folded."""
+    def replay(
+        self,
+        events: Sequence[Event],
+        names: dict[AgentId, AgentInfo],
+        waiting: Sequence[NoteQueued] = (),
+    ) -> None:
+        """Begin anew with what the newest page of the history holds; old news is folded.
+
+        Of what is `waiting` some may have been queued before that page.
+        """
         self._clear()
         self.turn += 1
+        self.is_running = self._begins_in_turn(events, names)
+        self._queue_older(events, waiting)
         for event in events:
             if getattr(event, "agent_id", None) != self.agent_id:
                 continue
@@ -174,6 +184,20 @@ class AgentNotes:
         edit = self.edit
         if edit is None or edit.state not in _WAITING:
             self._edit = None
+
+    def _begins_in_turn(self, events: Iterable[Event], names: dict[AgentId, AgentInfo]) -> bool:
+        """Whether a page of the history begins in the middle of a turn."""
+        for event in events:
+            if isinstance(event, TurnEvent) and event.agent_id == self.agent_id:
+                return not isinstance(event, TurnStarted)
+        return self.agent_id in names and names[self.agent_id].is_in_turn
+
+    def _queue_older(self, events: Iterable[Event], waiting: Iterable[NoteQueued]) -> None:
+        newer = {event.note.id for event in events if isinstance(event, NoteQueued)}
+        for event in waiting:
+            if event.agent_id == self.agent_id and event.note.id not in newer:
+                self._queue(event.note)
+                self._wake_quiet()
 
     def apply_note(self, event: NoteEvent, names: dict[AgentId, AgentInfo]) -> None:
         """Take in what became of a note; `names` tell who stopped the agent."""

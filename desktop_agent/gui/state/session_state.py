@@ -397,9 +397,10 @@ class SessionState:
         for agent in (info.main_agent, *(agent.id for agent in event.agents)):
             self._lists.pop(agent, None)
         self._lists.update((one.agent_id, one.tasks) for one in event.lists)
-        self._replay(info.main_agent, event.events, is_starting=info.status == "running")
+        self._replay(event, info.main_agent, is_starting=info.status == "running")
         for queued in event.notes:
-            self.notes(queued.agent_id).apply_note(queued, self._infos)
+            if queued.agent_id != info.main_agent:
+                self.notes(queued.agent_id).apply_note(queued, self._infos)
         self._drop_resting(event.agents)
         return _OF_SESSION if info.id == self.session_id else NOTHING
 
@@ -407,18 +408,18 @@ class SessionState:
         info = event.info
         self._owners[info.id] = info.session_id
         self._infos[info.id] = info
-        self._replay(info.id, event.events)
+        self._replay(event, info.id)
         self._drop_resting((info,))
         return Facet.NOTES | Facet.REQUESTS if self._is_of_shown(info.id) else NOTHING
 
     def _replay(
-        self, agent_id: AgentId, events: tuple[AgentEvent, ...], *, is_starting: bool = False
+        self, opened: SessionOpened | AgentOpened, agent_id: AgentId, *, is_starting: bool = False
     ) -> None:
         notes = self.notes(agent_id)
-        notes.replay(events, self._infos)
+        notes.replay(opened.events, self._infos, opened.notes)
         if agent_id in self._infos:
             notes.follow(self._infos[agent_id], is_starting=is_starting)
-        for event in events:
+        for event in opened.events:
             if isinstance(event, RequestEvent):
                 self._on_request(event)
 

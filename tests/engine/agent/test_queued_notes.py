@@ -23,6 +23,7 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.messages import open_calls
 from desktop_agent.core.notes import Note
+from desktop_agent.core.requests import Answer, ModelRequest
 from tests.engine.rig import Rig
 from tests.helpers.engines import agent_of
 from tests.helpers.scripted import Waits, calls, says
@@ -226,3 +227,27 @@ async def test_a_note_sent_while_the_app_closes_waits_for_the_next_start(tmp_pat
     assert [m.text for m in again.model.requests[0].messages].count(WORDS) == 1
     assert [e.note_id for e in again.of(NoteDelivered)].count(note.id) == 1
     await scene.close()
+
+
+async def test_a_note_that_waits_longer_than_a_page_of_events_is_told_when_it_is_opened(
+    tmp_path: Path,
+) -> None:
+    waiting: list[Note] = []
+
+    def first(_: ModelRequest) -> Answer:
+        waiting.append(rig.send("Then this", delivery="turn"))
+        return calls(("echo", {"what": "first"}))
+
+    last = Waits(asyncio.Event())
+    steps = [calls(("echo", {"what": str(number)})) for number in range(80)]
+    rig = Rig(tmp_path, first, *steps, last, says("It is done"))
+    rig.send("go")
+    await last.reached.wait()
+    rig.engine.open_session(rig.session_id)
+    assert rig.opened.first_seq > 1
+    assert [told.note for told in rig.opened.notes] == waiting
+    last.gate.set()
+    await rig.until(NoteDelivered, 2)
+    rig.engine.open_session(rig.session_id)
+    assert rig.opened.notes == ()
+    await rig.engine.close()

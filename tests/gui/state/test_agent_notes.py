@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
+    AgentOpened,
     AgentsChanged,
     NoteDelivered,
     NoteQueued,
@@ -28,9 +29,10 @@ from desktop_agent.gui.state.session_state import SessionState
 AGENT = "ag_1"
 
 
-def opened(*events, status="idle"):
+def opened(*events, status="idle", notes=()):
     info = SessionInfo("se_1", AGENT, "Title", Workspace("/tmp"), "demo")
-    return SessionOpened(info, (AgentInfo(AGENT, "se_1", "Main", status=status),), tuple(events))
+    agent = AgentInfo(AGENT, "se_1", "Main", status=status)
+    return SessionOpened(info, (agent,), tuple(events), notes=notes)
 
 
 class Shown:
@@ -150,6 +152,28 @@ def test_after_a_crash_a_note_that_still_waits_is_shown_and_old_news_is_not():
     )
     assert [row.note.id for row in one.rows] == ["no_3"]
     assert not one.is_running
+
+
+def test_a_note_that_waits_in_a_turn_longer_than_the_newest_page_stays_in_sight():
+    one = ledger(status="running")
+    one.apply(queued())
+    later = (StepStarted(AGENT, 99), queued("no_2"), StepStarted(AGENT, 100))
+    waiting = (queued(), queued("no_2"))
+    one.apply(opened(*later, status="running", notes=waiting))
+    assert [row.note.id for row in one.rows] == ["no_1", "no_2"]
+    one.apply(TurnEnded(AGENT, "cancelled"))
+    one.apply(opened(StepStarted(AGENT, 100), TurnEnded(AGENT, "cancelled"), notes=waiting))
+    assert [row.note.id for row in one.rows] == ["no_1", "no_2"]
+    subagent = AgentInfo(AGENT, "se_1", "Main", status="running")
+    one.apply(AgentOpened(subagent, later, notes=waiting))
+    assert [row.note.id for row in one.rows] == ["no_1", "no_2"]
+
+
+def test_a_message_that_is_just_being_read_needs_no_row_when_the_session_is_opened():
+    one = ledger(queued(), TurnStarted(AGENT), status="running")
+    assert one.rows == ()
+    one.apply(opened(queued(), TurnStarted(AGENT), status="running", notes=(queued(),)))
+    assert one.rows == ()
 
 
 def test_notes_of_other_senders_and_other_agents_are_not_the_composers():
