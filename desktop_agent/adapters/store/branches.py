@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from desktop_agent.adapters.store import tasks
-from desktop_agent.adapters.store.rows import decode
+from desktop_agent.adapters.store.rows import decode, read_value
 from desktop_agent.core.events import ListChanged, MessageAdded, NoteQueued
 from desktop_agent.core.ids import AgentId, MessageId
 from desktop_agent.core.notes import Note
@@ -186,7 +186,7 @@ class Branches:
         row = self._connection.execute(
             "SELECT body FROM task_version WHERE session = ? AND revision = ?", (key, revision)
         ).fetchone()
-        kept = msgspec.json.decode(row[0], type=TaskState) if row is not None else TaskState()
+        kept = (read_value(row[0], TaskState) if row is not None else None) or TaskState()
         return ListChanged(main, now.revision + 1, kept.tasks, max(now.next_id, kept.next_id))
 
     # -- questions -----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import msgspec
 from desktop_agent.adapters.store import tasks
 from desktop_agent.adapters.store.branch_store import BranchStore
 from desktop_agent.adapters.store.branches import Branch
-from desktop_agent.adapters.store.rows import encode, searchable
+from desktop_agent.adapters.store.rows import encode, read_value, searchable
 from desktop_agent.core.events import AgentEvent, ListChanged
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.core.sessions import SessionInfo
@@ -120,6 +120,6 @@ def read_frame(connection: sqlite3.Connection, key: int, main_agent: AgentId) ->
         main_agent,
         tuple(Branch(*row) for row in branches),
         tasks.load(connection, key),
-        tuple((row[0], msgspec.json.decode(row[1], type=TaskState)) for row in versions),
+        tuple((at, one) for at, body in versions if (one := read_value(body, TaskState))),
         tuple((MessageId(row[0]), row[1]) for row in marks),
     )

@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TypeVar
 
 import msgspec
 
@@ -15,6 +16,8 @@ from desktop_agent.adapters.store.indexing import spaced
 from desktop_agent.core.events import AgentEvent, MessageAdded
 from desktop_agent.core.messages import Message
 from desktop_agent.core.sessions import SessionInfo
+
+_Value = TypeVar("_Value", bound=msgspec.Struct)
 
 _log = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
@@ -71,9 +74,13 @@ def read_sessions(connection: sqlite3.Connection) -> tuple[SessionInfo, ...]:
     return tuple(info for info in infos if info is not None)
 
 
-def read_info(body: bytes) -> SessionInfo | None:
+def read_info(body: object) -> SessionInfo | None:
     """Return a session's row as far as it can be read, None for one that is damaged."""
-    with suppress(msgspec.ValidationError):
+    # Damage can change a value's type too.
+    if not isinstance(body, bytes):
+        _log.error("a session's row can't be read: it holds %s", type(body).__name__)
+        return None
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
         return _INFO.decode(body)
     try:
         info, wrong = convert_leniently(msgspec.json.decode(body), SessionInfo)
@@ -83,3 +90,12 @@ def read_info(body: bytes) -> SessionInfo | None:
     if wrong:
         _log.warning("session %s: %s could not be read", info.id, ", ".join(wrong))
     return info
+
+
+def read_value(body: object, kind: type[_Value]) -> _Value | None:
+    """Return what a row without a checksum holds, None for one that is damaged."""
+    try:
+        return msgspec.json.decode(body if isinstance(body, bytes) else b"", type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _log.error("a row of the kind %s can't be read: %s", kind.__name__, error)
+        return None

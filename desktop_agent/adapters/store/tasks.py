@@ -8,6 +8,7 @@ from operator import attrgetter
 
 import msgspec
 
+from desktop_agent.adapters.store.rows import read_value
 from desktop_agent.core.diffs.ordering import longest_increasing, same_ends
 from desktop_agent.core.events import ListChanged
 from desktop_agent.core.ids import AgentId
@@ -166,6 +167,19 @@ def load(
         rows = connection.execute(
             "SELECT body FROM task WHERE session = ? AND agent = ? ORDER BY rank", (key, agent)
         )
-        tasks = tuple(msgspec.json.decode(row[0], type=Task) for row in rows)
-        states[AgentId(agent)] = TaskState(tasks, next_id, revision)
+        tasks = [task for row in rows if (task := read_value(row[0], Task)) is not None]
+        states[AgentId(agent)] = TaskState(_without_lost(tasks), next_id, revision)
     return states
+
+
+def _without_lost(tasks: Sequence[Task]) -> tuple[Task, ...]:
+    """Let no task wait for one whose row was damaged."""
+    known = {task.id for task in tasks}
+    return tuple(
+        task
+        if known.issuperset(task.blocked_by)
+        else msgspec.structs.replace(
+            task, blocked_by=tuple(one for one in task.blocked_by if one in known)
+        )
+        for task in tasks
+    )

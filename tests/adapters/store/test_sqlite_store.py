@@ -243,6 +243,17 @@ def test_a_damaged_row_costs_only_itself(store: SqliteStore, path: Path) -> None
         assert len(again.load_agents(SESSION)[0].history) == 3
 
 
+@pytest.mark.parametrize("damage", ["substr(info, 2)", "X'FF'", "X''", "'text'", "7"])
+def test_a_damaged_row_of_a_session_costs_no_other_session(
+    store: SqliteStore, path: Path, damage: str
+) -> None:
+    other = info(SessionId("se_other"), "Other")
+    store.save_session(other)
+    connection_of(store).execute(f"UPDATE session SET info = {damage} WHERE id <> ?", (other.id,))
+    with closing(reopened(store, path)) as again:
+        assert again.sessions() == (other,)
+
+
 def test_an_event_of_a_newer_version_is_left_out_not_fatal(store: SqliteStore, path: Path) -> None:
     recorded(store, user("before"))
     body = b'{"type":"PlanChanged","agent_id":"ag_1"}'

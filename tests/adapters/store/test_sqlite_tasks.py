@@ -163,3 +163,14 @@ def test_a_deleted_session_takes_its_lists_along(path: Path) -> None:
         left = connection_of(store).execute("SELECT COUNT(*) FROM task").fetchone()
         assert left == (0,)
         store.record(SESSION, ListChanged(AGENT, 2, (), 2))
+
+
+def test_a_damaged_task_costs_only_itself_and_what_waits_for_it_is_free(path: Path) -> None:
+    first, second = Task(1, "first"), Task(2, "second", blocked_by=(1,))
+    with closing(SqliteStore(path)) as store:
+        store.record(SESSION, ListChanged(AGENT, 1, (first, second), next_id=3))
+        connection_of(store).execute("UPDATE task SET body = substr(body, 2) WHERE id = 1")
+    assert _reopened(path) == {AGENT: TaskState((Task(2, "second"),), 3, 1)}
+    with closing(SqliteStore(path)) as store:
+        store.record(SESSION, ListChanged(AGENT, 2, (Task(2, "second"),), next_id=3))
+    assert _reopened(path)[AGENT].tasks == (Task(2, "second"),)
