@@ -27,6 +27,7 @@ from desktop_agent.adapters.store.rows import (
     encode,
     read_info,
     read_sessions,
+    read_value,
     searchable,
 )
 from desktop_agent.adapters.store.schema import open_database, shrink_old
@@ -301,7 +302,7 @@ class SqliteStore(ImportStore):
         """Return the stored approval rules."""
         with readable_errors():
             rows = self._connection.execute("SELECT body FROM rule ORDER BY position").fetchall()
-        return tuple(msgspec.json.decode(row[0], type=Rule) for row in rows)
+        return tuple(rule for row in rows if (rule := read_value(row[0], Rule)) is not None)
 
     def save_rules(self, rules: Sequence[Rule]) -> None:
         """Replace the stored approval rules."""

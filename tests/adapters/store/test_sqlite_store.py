@@ -473,6 +473,13 @@ def test_rules_are_replaced_as_a_whole(store: SqliteStore, path: Path) -> None:
         assert again.rules() == rules
 
 
+def test_a_damaged_rule_keeps_nobody_from_their_sessions(store: SqliteStore, path: Path) -> None:
+    store.save_rules((Rule("read", ""), Rule("shell", "pytest")))
+    connection_of(store).execute("UPDATE rule SET body = substr(body, 2) WHERE position = 0")
+    with closing(reopened(store, path)) as again:
+        assert again.rules() == (Rule("shell", "pytest"),)
+
+
 # The file
 
 
