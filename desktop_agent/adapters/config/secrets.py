@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from desktop_agent.adapters.files.private_file import damaged_name, write_private
+from desktop_agent.adapters.files.private_file import set_aside, write_private
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.mcp import SIGN_INS
@@ -272,7 +272,5 @@ def _read(path: Path, kind: Any) -> Any:
         _log.error("%s can't be read: %s", path.name, type(error).__name__)
         return None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        kept = damaged_name(path)
-        path.replace(kept)
-        _log.error("%s was damaged; it is kept as %s", path.name, kept)
+        _log.error("%s was damaged; it is kept as %s", path.name, set_aside(path))
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
-from desktop_agent.adapters.files.private_file import damaged_name, write_private
+from desktop_agent.adapters.files.private_file import keep_copy, set_aside, write_private
 from desktop_agent.core.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -18,7 +18,8 @@ def load(path: Path) -> Settings:
     """Return the settings; defaults for what is missing or can't be read.
 
     A file that is not a JSON object is renamed with a date, so that nothing in it is lost
-    by the next save. One with wrong fields is copied to such a name.
+    by the next save. One with wrong fields is copied to such a name. Where the disk refuses that,
+    the file stays as it is.
     """
     try:
         body = path.read_bytes()
@@ -30,13 +31,10 @@ def load(path: Path) -> Settings:
     try:
         settings, wrong = convert_leniently(msgspec.json.decode(body), Settings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        kept = damaged_name(path)
-        path.replace(kept)
-        _log.error("the settings were damaged (%s); they are kept as %s", error, kept)
+        _log.error("the settings were damaged (%s); kept as %s", error, set_aside(path))
         return Settings()
     if wrong:
-        kept = damaged_name(path)
-        write_private(kept, body)
+        kept = keep_copy(path, body)
         _log.warning("settings %s were wrong; the file is kept as %s", ", ".join(wrong), kept)
     return settings
 

@@ -23,7 +23,8 @@ def convert_leniently(raw: object, kind: type[_Record]) -> tuple[_Record, tuple[
         if field.encode_name not in raw:
             continue
         try:
-            good[field.name] = _value(raw[field.encode_name], field.type)
+            good[field.name], inside = _value(raw[field.encode_name], field.type)
+            wrong += [f"{field.name}.{name}" for name in inside]
         except msgspec.ValidationError:
             wrong.append(field.name)
     try:
@@ -32,7 +33,7 @@ def convert_leniently(raw: object, kind: type[_Record]) -> tuple[_Record, tuple[
         raise msgspec.ValidationError(str(error)) from None
 
 
-def _value(raw: object, kind: Any) -> Any:
+def _value(raw: object, kind: Any) -> tuple[Any, tuple[str, ...]]:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return convert_leniently(raw, kind)[0]
-    return msgspec.convert(raw, kind)
+        return convert_leniently(raw, kind)
+    return msgspec.convert(raw, kind), ()

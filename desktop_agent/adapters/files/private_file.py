@@ -47,3 +47,27 @@ def damaged_name(path: Path) -> Path:
         number += 1
         kept = path.with_name(f"{stem}-{number}{path.suffix}")
     return kept
+
+
+def set_aside(path: Path) -> str:
+    """Rename a damaged file; return its new name, or why it has none. Nobody is kept from work."""
+    try:
+        kept = damaged_name(path)
+        path.replace(kept)
+    except OSError as error:
+        return f"itself ({error.strerror})"
+    return str(kept)
+
+
+def keep_copy(path: Path, body: bytes) -> str:
+    """Keep what a file holds under such a name, once; return that, or why there is none."""
+    pattern = f"{glob.escape(path.stem)}.damaged-*{glob.escape(path.suffix)}"
+    try:
+        for one in path.parent.glob(pattern):
+            if one.read_bytes() == body:
+                return str(one)
+        kept = damaged_name(path)
+        write_private(kept, body)
+    except OSError as error:
+        return f"itself ({error.strerror})"
+    return str(kept)

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import msgspec
 
-from desktop_agent.adapters.files.private_file import damaged_name, write_private
+from desktop_agent.adapters.files.private_file import set_aside, write_private
 from desktop_agent.adapters.mcp import other_apps
 from desktop_agent.adapters.mcp.formats import (
     CLIENT_KEYS,
@@ -222,9 +222,7 @@ class McpFile:
         except (ValueError, RecursionError):
             whole = None
         if not isinstance(whole, dict):
-            kept = damaged_name(self._path)
-            self._path.replace(kept)
-            _log.error("mcp.json was damaged; it is kept as %s", kept)
+            _log.error("mcp.json was damaged; it is kept as %s", set_aside(self._path))
             return {}
         return cast("dict[str, Any]", whole)
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
-from desktop_agent.adapters.files.private_file import damaged_name, write_private
+from desktop_agent.adapters.files.private_file import keep_copy, set_aside, write_private
 from desktop_agent.engine.skills.trust import TrustRecord
 
 _log = logging.getLogger(__name__)
@@ -183,13 +183,10 @@ def _load(path: Path, kind: type[_Record]) -> _Record:
     try:
         kept, wrong = convert_leniently(msgspec.json.decode(body), kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        aside = damaged_name(path)
-        path.replace(aside)
-        _log.error("%s was damaged (%s); it is kept as %s", path, error, aside)
+        _log.error("%s was damaged (%s); it is kept as %s", path, error, set_aside(path))
         return kind()
     if wrong:
-        aside = damaged_name(path)
-        write_private(aside, body)
+        aside = keep_copy(path, body)
         _log.warning("%s in %s: wrong; the file is kept as %s", ", ".join(wrong), path, aside)
     return kept
 
@@ -216,8 +213,7 @@ def read_origins(config_dir: Path) -> dict[str, Origin]:
         _log.error("the origins of skills can't be read: %s", error)
         return {}
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        kept = damaged_name(path)
-        path.replace(kept)
+        kept = set_aside(path)
         _log.error("the origins of skills were damaged (%s); they are kept as %s", error, kept)
         return {}
     found: dict[str, Origin] = {}

@@ -77,6 +77,23 @@ def test_one_wrong_field_does_not_lose_the_others(path: Path) -> None:
     assert json.loads(kept.read_bytes())["theme"] == "pink"
 
 
+def test_a_wrong_field_inside_another_is_kept_as_well_and_once(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text('{"limits": {"idle_s": "long", "first_byte_s": 60}}')
+    for _ in range(3):
+        assert load(path).limits == Limits(first_byte_s=60)
+    (kept,) = kept_files(path)
+    assert kept.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("body", ["{", '{"theme": "pink", "text_scale": 150}'])
+def test_the_app_starts_where_a_wrong_file_can_not_be_kept_aside(tmp_path: Path, body: str) -> None:
+    path = tmp_path / f"{'s' * 240}.json"  # with a date the name is longer than any may be
+    path.write_text(body)
+    assert load(path).text_scale in {100, 150}
+    assert path.read_text() == body
+
+
 def test_fields_of_another_version_are_left_out(path: Path) -> None:
     save(path, CHANGED)
     raw = json.loads(path.read_bytes()) | {"api_key": "sk-secret", "window": {"x": 1}}
