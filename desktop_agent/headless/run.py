@@ -68,7 +68,8 @@ async def _run(options: Options, printer: Printer, host: HostProcess | None) -> 
         start_logging(paths.log_dir(), name="desktop-agent-run")
         backend = await _open(options, session_id, follower, host)
     except (StoreLocked, StoreError, OSError) as error:
-        printer.show(EngineFailed("store", f"The sessions can't be opened: {error}."))
+        said = str(error).removesuffix(".")
+        printer.show(EngineFailed("store", f"The sessions can't be opened: {said}."))
         printer.end(RunEnded("error", "", Usage()))
         return "error"
     try:

@@ -21,8 +21,10 @@ def readable_errors() -> Generator[None]:
 
 
 def _error_text(error: sqlite3.Error) -> str:
-    # The lowest byte is the kind; what is above it says more than a user needs.
-    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+    # The lowest byte is the kind; what is above it says more than a user needs, but that a full
+    # disk has no room for the index of the newest pages is one of many kinds of failure there.
+    code = getattr(error, "sqlite_errorcode", 0)
+    match sqlite3.SQLITE_FULL if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF:
         case sqlite3.SQLITE_FULL:
             return "The disk is full, so nothing more can be saved. Free some space, then go on."
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:

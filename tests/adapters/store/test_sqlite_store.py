@@ -53,6 +53,7 @@ from desktop_agent.core.messages import ToolCall as Call
 from desktop_agent.core.notes import Note
 from desktop_agent.engine.base.ports import StoreError
 from tests.adapters.store.turns import AGENT, SESSION, assistant, info, turn, user
+from tests.helpers.patience import HANG_S
 from tests.helpers.stores import abandon, connection_of
 
 
@@ -306,6 +307,29 @@ def test_another_thread_may_not_use_the_store(store: SqliteStore) -> None:
     thread.start()
     thread.join()
     assert raised
+
+
+_OPEN_WITHOUT_ROOM = """
+import resource, sys
+from pathlib import Path
+from desktop_agent.adapters.store.store import SqliteStore
+from desktop_agent.engine.base.ports import StoreError
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+try:
+    SqliteStore(Path(sys.argv[1]))
+except StoreError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_a_disk_that_is_too_full_to_open_the_file_is_told_as_full(
+    store: SqliteStore, path: Path
+) -> None:
+    store.close()
+    command = [sys.executable, "-c", _OPEN_WITHOUT_ROOM, str(path)]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=True)
+    assert told.stdout.startswith("The disk is full")
 
 
 def test_a_full_disk_is_told_and_nothing_is_half_written(store: SqliteStore) -> None:
