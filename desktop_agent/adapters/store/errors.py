@@ -8,6 +8,10 @@ from contextlib import contextmanager
 
 from desktop_agent.engine.base.ports import StoreError
 
+# What SQLite says of a damaged file may quote it, and be no text: then Python raises the last.
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+_DAMAGED = "The file of your sessions is damaged. Restart the app: it saves what it can."
+
 
 @contextmanager
 def readable_errors() -> Generator[None]:
@@ -16,6 +20,8 @@ def readable_errors() -> Generator[None]:
         yield
     except sqlite3.ProgrammingError:
         raise  # the wrong thread, or closed
+    except UnicodeDecodeError as error:
+        raise StoreError(_DAMAGED) from error
     except sqlite3.Error as error:
         raise StoreError(_error_text(error)) from error
 
@@ -30,6 +36,6 @@ def _error_text(error: sqlite3.Error) -> str:
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
             return "The file of your sessions can't be written. Check the folder's permissions."
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return "The file of your sessions is damaged. Restart the app: it saves what it can."
+            return _DAMAGED
         case _:
             return f"The file of your sessions could not be used: {error}. Check the disk."

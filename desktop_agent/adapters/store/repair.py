@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from desktop_agent.adapters.store import usage
+from desktop_agent.adapters.store.errors import DAMAGE
 from desktop_agent.adapters.store.rows import decode, searchable
 
 _log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ def salvage(kept: Path, new: sqlite3.Connection) -> int:
         with closing(sqlite3.connect(f"{kept.absolute().as_uri()}?mode=ro", uri=True)) as old:
             # Lets a file be read that is shorter than its header says.
             old.execute("PRAGMA writable_schema = ON")
+            old.text_factory = _text
             new.execute("BEGIN IMMEDIATE")
             limit = kept.stat().st_size // _BYTES_A_ROW
             copied = sum(_copy(old, new, table, limit) for table in tables)
@@ -43,7 +45,7 @@ def salvage(kept: Path, new: sqlite3.Connection) -> int:
             _index(new)
             usage.owe_as(new, old)
             new.execute("COMMIT")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         _log.warning("nothing could be read of %s: %s", kept.name, error)
         copied = 0
         if new.in_transaction:
@@ -53,10 +55,15 @@ def salvage(kept: Path, new: sqlite3.Connection) -> int:
     return copied
 
 
+def _text(raw: bytes) -> str:
+    """A title with a damaged letter must not cost its session."""
+    return raw.decode("utf-8", "replace")
+
+
 def _copy(old: sqlite3.Connection, new: sqlite3.Connection, table: str, limit: int) -> int:
     try:
         known = {row[1] for row in old.execute(f"PRAGMA table_info ({table})")}
-    except sqlite3.DatabaseError:
+    except DAMAGE:
         return 0
     columns = [row[1] for row in new.execute(f"PRAGMA table_info ({table})") if row[1] in known]
     if not columns:
@@ -76,7 +83,7 @@ def _rows(old: sqlite3.Connection, select: str, limit: int) -> Iterator[tuple[ob
     while True:
         try:
             rows = old.execute(query, (after, size)).fetchall()
-        except sqlite3.DatabaseError:
+        except DAMAGE:
             if size > 1:
                 size //= 4
                 continue

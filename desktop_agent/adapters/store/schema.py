@@ -12,6 +12,7 @@ from pathlib import Path
 
 from desktop_agent.adapters.files.private_file import damaged_name
 from desktop_agent.adapters.store import branches, indexing, tasks, usage
+from desktop_agent.adapters.store.errors import DAMAGE
 from desktop_agent.adapters.store.repair import salvage
 from desktop_agent.engine.base.ports import StoreError
 
@@ -92,7 +93,7 @@ def open_database(path: Path, *, check: bool) -> tuple[sqlite3.Connection, Path 
         return _open(path, check=check), None
     except sqlite3.OperationalError:
         raise  # a full disk or missing rights: no reason to begin a new file
-    except sqlite3.DatabaseError as error:
+    except DAMAGE as error:
         kept = set_aside(path)
         _log.error("the session database was damaged (%s); it is kept as %s", error, kept)
         connection = _open(path, check=False)

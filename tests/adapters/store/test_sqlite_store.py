@@ -20,6 +20,7 @@ import pytest
 from desktop_agent.adapters.files.file_lock import StoreLocked
 from desktop_agent.adapters.store import schema
 from desktop_agent.adapters.store import store as sqlite_store
+from desktop_agent.adapters.store.reader import SessionReader
 from desktop_agent.adapters.store.schema import StoreTooNew
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.approvals import AllowAlways, Deny, Edited, Rule
@@ -579,6 +580,28 @@ def test_a_damaged_file_is_kept_aside_and_a_new_one_begun(
         assert again.page(SESSION, None, 10).events[-1] == newest
     with closing(SqliteStore(path)) as again:
         assert again.set_aside is None
+
+
+def test_damage_that_is_no_text_costs_neither_the_start_nor_a_session(
+    store: SqliteStore, path: Path
+) -> None:
+    recorded(store, *turn(1))
+    raw = connection_of(store)
+    raw.execute("UPDATE session SET title = CAST(X'50FF' AS TEXT)")
+    # SQLite quotes this when it reads the tables.
+    raw.execute("PRAGMA writable_schema = ON")
+    damaged = b"CREATE INDEX session_by_time ON session (upd\xffted_at DESC)"
+    raw.execute(
+        "UPDATE sqlite_master SET sql = CAST(? AS TEXT) WHERE name = ?",
+        (damaged, "session_by_time"),
+    )
+    store.close()
+    with pytest.raises(StoreError), SessionReader(path) as reader:
+        reader.sessions()
+    with closing(SqliteStore(path)) as again:
+        assert again.set_aside is not None
+        assert again.sessions() == (info(),)
+        assert len(again.load_agents(SESSION)[0].history) > 1
 
 
 def test_a_damaged_page_costs_what_was_on_it_and_no_other_session(
