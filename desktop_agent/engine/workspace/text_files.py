@@ -98,8 +98,21 @@ def is_binary(content: bytes) -> bool:
     return (len(start) - len(plain)) * 20 > len(start)
 
 
-def encode_new(text: str) -> bytes:
-    """Return the UTF-8 bytes of text from a model; raises ToolError."""
+def encode_new(text: str, old: bytes = b"") -> bytes:
+    """Return the bytes of text from a model, which is not shown how a file is kept.
+
+    Where it replaces a text, that one's encoding, mark and CR LF are kept, unless it has line ends
+    or a mark of its own. What is new, or has characters beyond that encoding, is UTF-8. Raises
+    ToolError.
+    """
+    before = (decode(old) if old else None) or Text("")
+    if before.has_crlf and "\r" not in text:
+        text = text.replace("\n", "\r\n")
+    if not text.startswith("\ufeff"):
+        try:
+            return before.mark + text.encode(before.encoding)
+        except UnicodeEncodeError:
+            pass
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:

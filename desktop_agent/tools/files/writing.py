@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import glob
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Annotated, Any
@@ -25,6 +26,8 @@ from desktop_agent.engine.workspace.text_files import decode, encode_new
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files.edits import Replacement, apply
 from desktop_agent.tools.files.reading import WHOLE
+
+_ANY_WRITES = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class WriteArguments(Arguments, frozen=True):
@@ -88,7 +91,7 @@ async def write(args: WriteArguments, ctx: ToolContext) -> ToolOutput:
     """Create a file, or replace the whole content of one.
 
     Missing folders are made. To change a part of a file use `edit`. A file that you read is
-    refused when it changed since.
+    refused when it changed since. Encoding and CRLF line ends stay as they were.
     """
     return await _carry_out(_plan_write, args, ctx)
 
@@ -122,8 +125,8 @@ def _write(change: _Change, ctx: ToolContext) -> ToolOutput:
 
 def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
     path = resolve_for_write(ctx.boundary, args.path)
-    new = encode_new(args.content)
     old = _content(path, ctx)
+    new = encode_new(args.content, old or b"")
     name = relative_name(ctx.boundary, path)
     if old is None:
         return _change(path, name, None, new)
@@ -161,11 +164,16 @@ def _replacements(args: EditArguments) -> tuple[Replacement, ...]:
 
 
 def _content(path: Path, ctx: ToolContext) -> bytes | None:
-    """Return what the file holds now, None when there is none."""
+    """Return what the file holds now, None when there is none.
+
+    Raises ToolError for one that nobody may write: to replace it only the folder's rights count.
+    """
     try:
-        path.lstat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    if not status.st_mode & _ANY_WRITES:
+        raise ToolError(f"{path.name} is read-only; nothing was written.")
     with open_read(ctx.boundary, path) as file:
         content = file.read(WHOLE + 1)
     if len(content) > WHOLE:

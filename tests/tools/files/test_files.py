@@ -24,7 +24,7 @@ from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.workspace.containment import OutsideWorkspace
 from desktop_agent.engine.workspace.diffs import diff_of
 from desktop_agent.engine.workspace.safe_open import digest
-from desktop_agent.engine.workspace.text_files import lines_of
+from desktop_agent.engine.workspace.text_files import encode_new, lines_of
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.files.writing import edit, write
 from tests.tools.conftest import Bench, with_folders
@@ -142,6 +142,53 @@ async def test_other_encodings_are_read_and_kept(bench: Bench, encoding: str) ->
     after = path.read_bytes()
     assert after.decode(encoding) == "grüße\r\ndrei\r\nvier\r\n"
     assert after[:4] == before[:4]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "latin-1", "utf-8"])
+async def test_a_text_that_is_written_anew_stays_as_other_programs_read_it(
+    bench: Bench, encoding: str
+) -> None:
+    path = bench.put("a.csv", "größe;1\r\nzwei;2\r\n".encode(encoding))
+    await bench.run(write, path="a.csv", content="grüße;3\nvier;4\n")
+    assert path.read_bytes() == "grüße;3\r\nvier;4\r\n".encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("content", "after"),
+    [
+        ("a\r\nb\n", b"a\r\nb\n"),  # it says how its lines end
+        ("\ufeffa\n", b"\xef\xbb\xbfa\r\n"),
+        ("5 \u20ac\n", "5 \u20ac\r\n".encode()),  # Latin-1 has no such sign
+    ],
+)
+async def test_a_text_that_is_written_anew_may_have_a_form_of_its_own(
+    bench: Bench, content: str, after: bytes
+) -> None:
+    path = bench.put("a.txt", "grün\r\n".encode("latin-1"))
+    await bench.run(write, path="a.txt", content=content)
+    assert path.read_bytes() == after
+
+
+async def test_a_binary_file_and_one_of_mixed_line_ends_give_their_form_to_nothing(
+    bench: Bench,
+) -> None:
+    for name, before in (("a", b"\0\1\2\r\n"), ("b", b"a\r\nb\n"), ("c", b"")):
+        path = bench.put(name, before)
+        await bench.run(write, path=name, content="x\n")
+        assert path.read_bytes() == b"x\n"
+
+
+async def test_a_file_that_nobody_may_write_is_left_alone(bench: Bench) -> None:
+    path = bench.put("a.txt", "one\n")
+    path.chmod(0o444)
+    await bench.run(read, path="a.txt")
+    for change in (
+        bench.run(write, path="a.txt", content="two\n"),
+        bench.run(edit, path="a.txt", old_string="one", new_string="two"),
+    ):
+        with pytest.raises(ToolError, match="read-only"):
+            await change
+    assert path.read_text() == "one\n"
 
 
 async def test_what_an_encoding_cannot_hold_is_refused_whole(bench: Bench) -> None:
@@ -514,7 +561,7 @@ async def test_the_bytes_on_disk_are_the_bytes_on_the_card(bench, before, after,
     try:
         preview = await bench.preview(write, path="a.txt", content=after)
     except ToolError:
-        assert old == after
+        assert path.read_bytes() == encode_new(after, path.read_bytes())
         return
     await bench.run(write, path="a.txt", content=after)
     assert preview.fingerprint.endswith(digest(path.read_bytes()))
