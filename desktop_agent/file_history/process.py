@@ -20,6 +20,7 @@ from desktop_agent.core.pipes.file_capture import (
     HistoryRefused,
 )
 from desktop_agent.core.pipes.frames import READ_SIZE, FrameBuffer, frame
+from desktop_agent.file_history.schema import HistoryDamaged, mark_suspect
 from desktop_agent.file_history.service import Service
 
 _log = logging.getLogger(__name__)
@@ -103,6 +104,8 @@ class Server:
         try:
             return frame(HistoryAnswered(called.id, _raw(self._result(called))))
         except UndoError as error:
+            if isinstance(error, HistoryDamaged):
+                mark_suspect(self._folder)
             return frame(HistoryRefused(called.id, str(error)))
         except Exception as error:  # noqa: BLE001 - the app hears of a defect, and goes on
             _log.exception("%s failed", called.method)

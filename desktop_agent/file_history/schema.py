@@ -17,6 +17,11 @@ _log = logging.getLogger(__name__)
 
 VERSION = 1
 NAME = "history.db"
+_SUSPECT = "suspect"
+_DAMAGED = (
+    "The history of changes is damaged, so nothing more is kept for undo. Restart the app: it "
+    "begins a new one."
+)
 FULL_DISK = "The disk is full, so nothing more can be kept for undo. Free some space."
 
 # The bits of `before_held` and `after_held`; an older version takes any of them for the first.
@@ -76,21 +81,36 @@ CREATE TABLE IF NOT EXISTS listing (folder INTEGER PRIMARY KEY REFERENCES folder
 """
 
 
+_CHECK = "PRAGMA quick_check(1)"
+
+
+class HistoryDamaged(UndoError):
+    """The database can't be read any more."""
+
+
 def open_database(folder: Path) -> sqlite3.Connection:
     """Open or make the database; a damaged one is renamed and a new one is begun.
 
     Raises UndoError.
     """
-    path = folder / NAME
+    path, suspect = folder / NAME, folder / _SUSPECT
     with readable_errors():
         try:
-            return _open(path)
+            connection = _open(path, is_suspect=suspect.exists())
         except sqlite3.OperationalError:
             raise  # a full disk or missing rights: no reason to begin a new file
         except sqlite3.DatabaseError as error:
             _log.error("the file history was damaged (%s); it begins anew", error)
             _set_aside(path)
-            return _open(path)
+            connection = _open(path)
+        suspect.unlink(missing_ok=True)
+        return connection
+
+
+def mark_suspect(folder: Path) -> None:
+    """Have the next start look through the whole database, as it was found damaged."""
+    with contextlib.suppress(OSError):
+        (folder / _SUSPECT).touch(0o600)
 
 
 @contextlib.contextmanager
@@ -115,14 +135,17 @@ def readable_errors() -> Generator[None]:
     except sqlite3.ProgrammingError:
         raise  # the wrong thread, or closed: a defect of ours
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if kind == sqlite3.SQLITE_FULL:
             raise HistoryFull(FULL_DISK) from error
+        if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise HistoryDamaged(_DAMAGED) from error
         raise UndoError(f"The file history could not be used: {error}.") from error
     except OSError as error:
         raise UndoError(f"The file history could not be used: {error.strerror}.") from error
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, *, is_suspect: bool = False) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
     try:
@@ -136,6 +159,8 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA temp_store = MEMORY")
         _make_tables(connection)
         connection.execute(_LISTING)
+        if is_suspect and (found := connection.execute(_CHECK).fetchone()[0]) != "ok":
+            raise sqlite3.DatabaseError(found)
     except BaseException:
         connection.close()
         raise

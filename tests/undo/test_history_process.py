@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import socket
+import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,6 +23,7 @@ from desktop_agent.file_history import lock
 from desktop_agent.file_history.history import History
 from desktop_agent.file_history.process import Server
 from desktop_agent.file_history.restore import Restore
+from desktop_agent.file_history.schema import NAME
 from tests.helpers.scripted import calls, says
 from tests.undo.test_undo_of_work import contents, opened, shell, write
 from tests.undo.undo_rig import UndoRig
@@ -56,6 +58,36 @@ async def test_a_death_of_the_process_fails_no_call_and_is_said_once(tmp_path: P
     await rig.undo(message_id=rig.user_messages[1])
     assert "later.txt" not in contents(rig)
     await rig.engine.close()
+
+
+async def test_a_history_that_is_found_damaged_begins_anew_with_the_next_start(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "data" / "undo"
+    history = ProcessHistory(folder)
+    rig = UndoRig(tmp_path, [calls(write("a.txt", "a\n")), says("one")], history=history)
+    await rig.run("first")
+    await rig.engine.close()
+    # Where it opens well, and fails later on.
+    database = folder / NAME
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        find = "SELECT rootpage FROM sqlite_master WHERE name = 'change'"
+        page = connection.execute(find).fetchone()[0]
+    content = bytearray(database.read_bytes())
+    content[(page - 1) * size : page * size] = b"\xff" * size
+    database.write_bytes(content)
+    history = ProcessHistory(folder)
+    with pytest.raises(UndoError, match="Restart the app"):
+        await history.changes(rig.session_id, rig.workspace.root)
+    await history.close()
+    history = ProcessHistory(folder)
+    assert (await history.changes(rig.session_id, rig.workspace.root)).files == ()
+    await history.close()
+    history = ProcessHistory(folder)
+    await history.usage()
+    await history.close()
+    assert len(list(folder.glob(f"damaged-*-{NAME}"))) == 1
 
 
 async def test_how_far_the_first_look_is_can_be_asked_and_it_can_be_stopped(
