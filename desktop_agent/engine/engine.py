@@ -31,6 +31,7 @@ from desktop_agent.core.tool import Tool
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.agent.dispatch import Dispatch
+from desktop_agent.engine.agent.inbox import NoteGone
 from desktop_agent.engine.agent.job_commands import JobCommands
 from desktop_agent.engine.agent.prompt import Prompt
 from desktop_agent.engine.agent.questions import Questions
@@ -275,7 +276,7 @@ class Engine(
 
     def edit_note(self, agent_id: AgentId, note_id: NoteId, text: str) -> None:
         """Change a note that still waits."""
-        with self._refusing("edit_note", "Your message was not changed", agent_id):
+        with self._refusing("edit_note", "Your message was not changed", agent_id, note_id):
             self._agent(agent_id).inbox.edit(note_id, text)
 
     def withdraw_note(self, agent_id: AgentId, note_id: NoteId) -> None:
@@ -458,10 +459,10 @@ class Engine(
     def _refusing(
         self, command: str, what: str, agent_id: AgentId | None = None, about: str = ""
     ) -> Generator[None]:
-        """Tell in words of a command that a disk which refuses to write kept from being done."""
+        """Tell in words of a command that came too late, or that the disk kept from being done."""
         try:
             yield
-        except StoreError as error:
+        except (StoreError, NoteGone) as error:
             self._emit(CommandRefused(command, f"{what}. {error}", agent_id, about))
             self._sessions.tell_list()  # it may show already what the person wanted
 

@@ -30,6 +30,13 @@ def _no_more(_: Note) -> Sequence[TextPart]:
     return ()
 
 
+_MOST_WORDS = 4_000
+
+
+class NoteGone(Exception):
+    """The note is on its way to the model, or came back."""
+
+
 class InboxClosed(Exception):
     """The agent has ended: nothing reaches it any more."""
 
@@ -122,10 +129,11 @@ class Inbox:
         self.put_report(Note(note_id, edits_text(edits), "task_edit", created_at=now, origin=edits))
 
     def edit(self, note_id: NoteId, text: str) -> None:
-        """Change a note that still waits; one that was taken is left alone."""
+        """Change a note that still waits. Raises NoteGone, with the words, for another."""
         note = self._find(note_id)
-        if note is not None:
-            self.put(msgspec.structs.replace(note, text=text))
+        if note is None:
+            raise NoteGone(f"It was read just before. You wrote: “{text[:_MOST_WORDS]}”")
+        self.put(msgspec.structs.replace(note, text=text))
 
     def withdraw(self, note_id: NoteId) -> None:
         """Take back a note that still waits."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.events import (
+    CommandRefused,
     EngineFailed,
     MessageAdded,
     NoteDelivered,
@@ -118,7 +119,9 @@ async def test_a_waiting_note_can_be_edited_and_withdrawn(tmp_path: Path) -> Non
     assert [event.note_id for event in rig.of(NoteReturned)] == [gone.id]
 
 
-async def test_an_edit_that_comes_too_late_changes_nothing(tmp_path: Path) -> None:
+async def test_an_edit_that_comes_too_late_changes_nothing_and_is_given_back(
+    tmp_path: Path,
+) -> None:
     rig = Rig(tmp_path, says("done"))
     note = rig.send("hi")
     await rig.until(TurnEnded)
@@ -126,6 +129,13 @@ async def test_an_edit_that_comes_too_late_changes_nothing(tmp_path: Path) -> No
     rig.engine.withdraw_note(rig.agent_id, note.id)
     assert rig.messages[0].text == "hi"
     assert not rig.of(NoteReturned)
+    (refused,) = rig.of(CommandRefused)
+    assert (refused.command, refused.agent_id, refused.about) == (
+        "edit_note",
+        rig.agent_id,
+        note.id,
+    )
+    assert "“other”" in refused.message
 
 
 async def test_stop_keeps_real_results_and_closes_the_other_calls(tmp_path: Path) -> None:
