@@ -12,6 +12,7 @@ import mcp_types
 
 from desktop_agent.core.mcp import McpTool
 from desktop_agent.core.messages import ImagePart
+from desktop_agent.core.parts.pictures import whole_picture_type
 from desktop_agent.core.pipes.mcp_pipe import CallAnswered
 
 LONGEST_NAME = 1_000
@@ -113,9 +114,12 @@ def _decoded(kind: str, data: str) -> ImagePart | None:
     if kind not in _IMAGES or len(data) > LARGEST_IMAGE * 4 // 3:
         return None
     try:
-        return ImagePart(kind, base64.b64decode(data, validate=True))
+        content = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         return None
+    # A server may call it something else, and providers compare.
+    found = whole_picture_type(content)
+    return ImagePart(found, content) if found else None
 
 
 def failure_text(error: BaseException) -> str:

@@ -280,6 +280,18 @@ async def test_a_description_that_gives_orders_is_bounded_and_marked(tmp_path: P
         assert "\u202e" not in said
 
 
+async def test_a_picture_is_called_what_it_is_and_one_that_is_cut_off_is_left_out(
+    tmp_path: Path,
+) -> None:
+    script = (calls(("mcp__pictures__do", {})), says("seen"))
+    async with rig_with(tmp_path, *script, servers=[hostile("pictures")]) as rig:
+        rig.allow_all()
+        await rig.run("look")
+        (image,) = rig.results[-1].images
+        assert (image.media_type, image.data[:6]) == ("image/gif", b"GIF89a")
+        assert "left out" in rig.results[-1].text
+
+
 async def test_a_server_that_chats_on_its_output_is_understood_all_the_same(tmp_path: Path) -> None:
     script = (calls(("mcp__chatty__do", {})), says("ok"))
     async with rig_with(tmp_path, *script, servers=[hostile("chatty")]) as rig:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from desktop_agent.core.messages import FilesDisplay, ImagePart
-from desktop_agent.core.parts.pictures import picture_type
+from desktop_agent.core.parts.pictures import picture_type, whole_picture_type
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of
 from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
@@ -115,8 +115,8 @@ def _read(path: Path, args: ReadArguments, ctx: ToolContext) -> ToolOutput:
     with _open(path, ctx) as file:
         start = file.read(64)
         file.seek(0)
-        if media_type := picture_type(start):
-            return _image(name, media_type, file)
+        if picture_type(start) and (image := _image(name, file)) is not None:
+            return image
         if is_document(name):
             return _document(name, file, args)
         content = file.read(WHOLE + 1)
@@ -129,10 +129,17 @@ def _read(path: Path, args: ReadArguments, ctx: ToolContext) -> ToolOutput:
     return _numbered(name, window)
 
 
-def _image(name: str, media_type: str, file: BinaryIO) -> ToolOutput:
+def _image(name: str, file: BinaryIO) -> ToolOutput | None:
+    """Return an image to look at; None for a text that only begins like one."""
     content = file.read(_LARGEST_IMAGE + 1)
+    file.seek(0)
     if len(content) > _LARGEST_IMAGE:
         raise ToolError(f"{name} is an image of more than 5 MB; make it smaller first.")
+    media_type = whole_picture_type(content)
+    if not media_type and decode(content) is not None:
+        return None
+    if not media_type:
+        raise ToolError(f"{name} is an image that is damaged or cut off, so it can't be looked at.")
     size = f"{max(1, len(content) // 1000):,} kB"
     return ToolOutput(
         f"{name}: an image ({media_type}, {size}).",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import os
 import re
@@ -27,9 +28,11 @@ from desktop_agent.engine.workspace.safe_open import digest
 from desktop_agent.engine.workspace.text_files import encode_new, lines_of
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.files.writing import edit, write
+from tests.helpers.pictures import encoded, moving_gif
 from tests.tools.conftest import Bench, with_folders
 
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
+PNG = encoded("PNG")
+WEBP = base64.b64decode("UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAwA0JaQAA3AA/vuUAAA=")
 
 
 async def test_a_file_is_read_with_line_numbers(bench: Bench) -> None:
@@ -108,9 +111,9 @@ async def test_an_empty_file_is_called_empty(bench: Bench) -> None:
     ("content", "kind"),
     [
         (PNG, "image/png"),
-        (b"\xff\xd8\xff\xe0" + b"\0" * 20, "image/jpeg"),
-        (b"GIF89a" + b"\0" * 20, "image/gif"),
-        (b"RIFF\0\0\0\0WEBP" + b"\0" * 20, "image/webp"),
+        (encoded("JPEG"), "image/jpeg"),
+        (moving_gif(), "image/gif"),
+        (WEBP, "image/webp"),
     ],
 )
 async def test_an_image_is_seen_as_an_image(bench: Bench, content: bytes, kind: str) -> None:
@@ -118,6 +121,23 @@ async def test_an_image_is_seen_as_an_image(bench: Bench, content: bytes, kind: 
     result = await bench.run(read, path="picture")
     assert result.images[0].media_type == kind
     assert result.images[0].data == content
+
+
+@pytest.mark.parametrize("content", [PNG, encoded("JPEG"), moving_gif(), WEBP])
+async def test_an_image_that_is_cut_off_is_not_sent_to_a_provider_that_would_refuse_all_of_it(
+    bench: Bench, content: bytes
+) -> None:
+    for length in (12, len(content) // 2, len(content) - 4):
+        bench.put("picture", content[:length])
+        with pytest.raises(ToolError, match="cut off"):
+            await bench.run(read, path="picture")
+
+
+async def test_a_text_that_begins_like_an_image_is_read_as_text(bench: Bench) -> None:
+    bench.put("a.md", "GIF89a is an old format; it moves.\n")
+    result = await bench.run(read, path="a.md")
+    assert not result.images
+    assert "GIF89a is an old format" in result.text
 
 
 async def test_an_image_that_is_too_large_is_refused(bench: Bench) -> None:
