@@ -73,6 +73,10 @@ class Popover(QFrame):
         # A layout within a layout learns only later that its size hint changed.
         self.body.activate()
         self.adjustSize()
+        # Its edge is a shadow.
+        widest = self.window().width() + 2 * self._MARGIN
+        if self.width() > widest:
+            self.resize(widest, self.height())
         if self._outer.hasHeightForWidth():
             # The hint of text that wraps is for another width than the one it gets.
             self.resize(self.width(), self._outer.heightForWidth(self.width()))

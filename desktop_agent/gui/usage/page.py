@@ -12,6 +12,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from desktop_agent.core.usage import UsageLine, UsageReport
+from desktop_agent.gui.kit.fitted_area import plain_area
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -40,6 +41,7 @@ from desktop_agent.gui.usage.text import (
 )
 
 _Key = TypeVar("_Key", bound=str)
+_LEAST_ROWS = 4
 
 
 class UsagePage(QWidget):
@@ -63,7 +65,7 @@ class UsagePage(QWidget):
         self.setObjectName("usagePage")
         self.setAccessibleName(self.tr("Usage"))
         self._pages = QStackedWidget(self)
-        self._pages.addWidget(self._make_body())
+        self._pages.addWidget(plain_area(self._make_body()))
         self._pages.addWidget(self._make_empty())
         column(self._make_head(), Separator(), (self._pages, 1), within=self)
         self._connect()
@@ -136,6 +138,7 @@ class UsagePage(QWidget):
         }
         self._groups = self._make_tabs(self.tr("How usage is listed"), "usageBy", groups)
         self.table = UsageTable(theme, body)
+        self.table.setMinimumHeight(_LEAST_ROWS * theme.size("row"))
         about = TextLabel(
             self.tr(
                 "What was paid for from this computer, by its calendar. Sessions that were erased "

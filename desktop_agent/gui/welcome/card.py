@@ -27,7 +27,7 @@ class Card(QFrame):
         self.setProperty("frame", "card")
         self.setAccessibleName(title)
         self._icon = IconLabel(theme, icon, "accent", _ICON)
-        self._title = TextLabel(title, "title")
+        self._title = TextLabel(title, "title", wraps=True)
         self._detail = TextLabel("", "muted", wraps=True)
         words = column(self._title, self._detail, spacing=2)
         self._head = row((self._icon, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=_GAP)
