@@ -198,3 +198,15 @@ def test_a_missing_package_is_named_and_csv_is_read_without_it(book: Path, table
         "| January | 10 |" in run_without("openpyxl", "spreadsheet", "sheet.py", "read", table).out
     )
     assert "usage" in run_without("openpyxl", "spreadsheet", "make.py", "--help").out
+
+
+def test_large_amounts_keep_their_cents(tmp_path: Path) -> None:
+    path, book = tmp_path / "amounts.xlsx", Workbook()
+    for row in [("Who", "Amount"), ("N", 1234567890.12), ("S", 12345678901.5), ("S", 0.1)]:
+        book.active.append(row)
+    book.save(path)
+    summed = sheet("summary", path, "--by", "Who", "--of", "Amount").out
+    assert summed.split("\n")[2:4] == ["| N | 1234567890.12 |", "| S | 12345678901.6 |"]
+    assert "\nS,12345678901.5\n" in sheet("read", path, "--format", "csv").out
+    by_amount = sheet("summary", path, "--by", "Amount", "--how", "count").out
+    assert "| 12345678901.5 | 1 |" in by_amount
