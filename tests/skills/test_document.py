@@ -64,13 +64,13 @@ def document(*words: str | Path) -> Done:
     return run("document", "document.py", *words)
 
 
-def picture(path: Path) -> Path:
+def picture(path: Path, width: int = 4000) -> Path:
     def chunk(kind: bytes, content: bytes) -> bytes:
         body = kind + content
         return struct.pack(">L", len(content)) + body + struct.pack(">L", zlib.crc32(body))
 
-    rows = b"\0" + b"\xff\0\0" * 4000
-    head = struct.pack(">LLBBBBB", 4000, 1, 8, 2, 0, 0, 0)
+    rows = b"\0" + b"\xff\0\0" * width
+    head = struct.pack(">LLBBBBB", width, 1, 8, 2, 0, 0, 0)
     parts = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + parts)
     return path
@@ -157,6 +157,23 @@ def test_a_document_of_another_program_is_read_and_what_is_left_out_is_named(
     assert "Left out: deletions that were tracked." in done.err
     assert "Left out: the page header." in done.err
     assert "give --images FOLDER" in document("to-markdown", source).err
+
+
+def test_pictures_of_another_document_stay_and_each_text_finds_its_own(tmp_path: Path) -> None:
+    images, texts = tmp_path / "all (of them)", tmp_path / "texts"
+    texts.mkdir()
+    for name, width in (("a", 1), ("b", 2), ("a", 1)):
+        file = docx.Document()
+        file.add_picture(str(picture(tmp_path / f"{name}.png", width)))
+        file.save(str(tmp_path / f"{name}.docx"))
+        words = (tmp_path / f"{name}.docx", texts / f"{name}.md", "--images", images, "--force")
+        assert document("to-markdown", *words).code == 0
+    for number, name in ((1, "a"), (2, "b")):
+        link = f"![](<../all (of them)/picture-{number}.png>)\n"
+        assert (texts / f"{name}.md").read_text(encoding="utf-8") == link
+        kept = images / f"picture-{number}.png"
+        assert kept.read_bytes() == (tmp_path / f"{name}.png").read_bytes()
+    assert len(list(images.iterdir())) == 2
 
 
 def test_a_picture_is_put_in_no_wider_than_the_page_and_only_from_below_the_folder(

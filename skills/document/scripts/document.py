@@ -25,7 +25,8 @@ def to_markdown(args: argparse.Namespace) -> None:
     """Write a Word document as Markdown; to standard output without OUT."""
     if args.out and Path(args.out).exists() and not args.force:
         raise Trouble(f"{args.out} is there already. Choose another name, or add --force.")
-    converter = Converter(open_document(args.file), Path(args.images) if args.images else None)
+    images, folder = Path(args.images) if args.images else None, Path(args.out).parent
+    converter = Converter(open_document(args.file), images, folder)
     text = converter.convert()
     if args.out:
         save(args.out, args.force, lambda at: Path(at).write_text(text, encoding="utf-8"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -19,11 +21,15 @@ _PLAIN = (False, False, False, False)
 
 
 class Converter:
-    """Turns one document. `images` is the folder for its pictures, if they are wanted."""
+    """Turns one document. `images` is the folder for its pictures, if they are wanted.
 
-    def __init__(self, document: Any, images: Path | None) -> None:
+    The Markdown will lie in `folder`, from where its pictures are named.
+    """
+
+    def __init__(self, document: Any, images: Path | None, folder: Path) -> None:
         self._document = document
         self._images = images
+        self._folder = folder
         self._saved: dict[str, str] = {}
         self._counters: dict[tuple[str, int], int] = {}
         self._widths: list[int] = []
@@ -264,10 +270,20 @@ class Converter:
         key = str(part.partname)
         if key not in self._saved:
             self._images.mkdir(parents=True, exist_ok=True)
-            name = f"picture-{len(self._saved) + 1}{Path(key).suffix.lower()}"
-            (self._images / name).write_bytes(part.blob)
-            self._saved[key] = f"{self._images.name}/{name}"
+            place = self._free_place(Path(key).suffix.lower(), part.blob)
+            place.write_bytes(part.blob)
+            link = _seen_from(self._folder, place)
+            self._saved[key] = f"<{link}>" if re.search(r"[\s()]", link) else link
         return self._saved[key]
+
+    def _free_place(self, ending: str, content: bytes) -> Path:
+        """Return where a picture goes: those of other documents stay as they are."""
+        assert self._images is not None
+        for number in itertools.count(len(self._saved) + 1):
+            place = self._images / f"picture-{number}{ending}"
+            if not os.path.lexists(place) or (place.is_file() and place.read_bytes() == content):
+                return place
+        raise AssertionError
 
     # -- tables and the rest ---------------------------------------------------------------
 
@@ -315,6 +331,13 @@ class Converter:
                 self.left_out[f"the page {name}"] += 1
         if any(r.reltype.endswith("/comments") for r in self._document.part.rels.values()):
             self.left_out["comments"] += 1
+
+
+def _seen_from(folder: Path, place: Path) -> str:
+    try:
+        return Path(os.path.relpath(place, folder)).as_posix()
+    except ValueError:  # on another drive
+        return place.resolve().as_posix()
 
 
 def _with(parent: Any, name: str, attribute: str, value: str) -> Any:
