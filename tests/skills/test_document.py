@@ -159,6 +159,56 @@ def test_a_document_of_another_program_is_read_and_what_is_left_out_is_named(
     assert "give --images FOLDER" in document("to-markdown", source).err
 
 
+def test_text_is_found_wherever_it_stands_and_what_is_lost_is_named(tmp_path: Path) -> None:
+    made, path = docx.Document(), tmp_path / "odd.docx"
+    run_of = "<w:r><w:t>{}</w:t></w:r>".format
+    table = made.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "A", "B"
+    cells = "".join(f"<w:tc><w:p>{run_of(text)}</w:p></w:tc>" for text in ("1", "2"))
+    control = "<w:sdt {}><w:sdtContent>{}</w:sdtContent></w:sdt>"
+    table._tbl.append(parse_xml(control.format(nsdecls("w"), f"<w:tr>{cells}</w:tr>")))
+    cell = control.format("", f"<w:tc><w:p>{run_of('3')}</w:p></w:tc>")
+    table._tbl.append(parse_xml(f"<w:tr {nsdecls('w')}>{cell}{cells[: len(cells) // 2]}</w:tr>"))
+    for inner in (
+        f"<w:moveFrom w:id='1' w:author='A'>{run_of('moved')}</w:moveFrom>{run_of('.')}",
+        f"<w:moveTo w:id='1' w:author='A'>{run_of('moved')}</w:moveTo>",
+        f"<w:dir w:val='rtl'>{run_of('שלום')}</w:dir>",
+        "<w:r><w:ruby><w:rt><w:r><w:t>kanji</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢字</w:t></w:r>"
+        "</w:rubyBase></w:ruby></w:r>",
+        "<w:r><w:sym w:font='Wingdings' w:char='F0FE'/><w:t>yes</w:t>"
+        "<w:sym w:font='Symbol' w:char='F0A3'/></w:r>",
+        f"{run_of('end')}<m:oMath><m:r><m:t>a+b</m:t></m:r></m:oMath>",
+        run_of("~~~ no ~~code~~ &amp;lt; R&amp;D"),
+    ):
+        math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+        made.element.body.insert(
+            -1, parse_xml(f"<w:p {nsdecls('w')} xmlns:m='{math}'>{inner}</w:p>")
+        )
+    made.save(str(path))
+    done = document("to-markdown", path)
+    assert done.out == (
+        "| A | B |\n| --- | --- |\n| 1 | 2 |\n| 3 | 1 |\n\n.\n\nmoved\n\nשלום\n\n漢字\n\n"
+        "\u2611yes\ufffd\n\nend\n\n\\~\\~\\~ no \\~\\~code\\~\\~ \\&lt; R&D\n"
+    )
+    assert "Left out: equations." in done.err
+    assert "Left out: signs of fonts such as Symbol, each is a \ufffd." in done.err
+
+
+def test_notes_at_the_end_are_kept(tmp_path: Path) -> None:
+    made, path = docx.Document(), tmp_path / "notes.docx"
+    xml = f'<w:r {nsdecls("w")}><w:endnoteReference w:id="2"/></w:r>'
+    made.add_paragraph("Said")._p.append(parse_xml(xml))
+    notes = (
+        f'<w:endnotes {nsdecls("w")}><w:endnote w:id="2"><w:p><w:r><w:t>A source.</w:t></w:r></w:p>'
+        "</w:endnote></w:endnotes>"
+    )
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.endnotes+xml"
+    part = Part(PackURI("/word/endnotes.xml"), kind, notes.encode(), made.part.package)
+    made.part.relate_to(part, RELATIONSHIP_TYPE.ENDNOTES)
+    made.save(str(path))
+    assert document("to-markdown", path).out == "Said[^e2]\n\n[^e2]: A source.\n"
+
+
 def test_pictures_of_another_document_stay_and_each_text_finds_its_own(tmp_path: Path) -> None:
     images, texts = tmp_path / "all (of them)", tmp_path / "texts"
     texts.mkdir()

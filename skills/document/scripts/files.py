@@ -13,7 +13,6 @@ from typing import Any
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
-FOOTNOTES = f"{OFFICE}/footnotes"
 # The first is made when it is needed; others are found in documents of other programs.
 CODE_STYLES = ("Code", "HTML Preformatted", "Source Code", "Preformatted Text", "Plain Text")
 CODE_FONTS = {"consolas", "courier", "courier new", "menlo", "monaco", "source code pro"}

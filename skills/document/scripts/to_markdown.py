@@ -10,13 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from files import CODE_FONTS, CODE_STYLES, DRAWING, FOOTNOTES, OFFICE, library, word
+from files import CODE_FONTS, CODE_STYLES, DRAWING, OFFICE, library, word
 
 # An underscore within a word marks nothing.
-_SPECIAL = re.compile(r"([\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_]))")
+_SPECIAL = re.compile(r"([\\`*\[\]<]|(?<![^\W_])_|_(?![^\W_])|~(?=~)|(?<=~)~|&(?=#?[A-Za-z0-9]+;))")
 _LINE_START = re.compile(r"^(?:([#>+-])|(\d+)([.)])(?=\s|$))", re.MULTILINE)
 _BOXES = {"\u2610": "[ ]", "\u2611": "[x]", "\u2612": "[x]"}
-_TRANSPARENT = {word(name) for name in ("ins", "smartTag", "sdt", "sdtContent", "fldSimple")}
+# What only stands around text, or around rows and cells of a table.
+_AROUND = ("sdt", "sdtContent", "ins", "moveTo", "smartTag", "customXml", "fldSimple", "dir", "bdo")
+_GONE = {word("del"), word("moveFrom")}
+_DRAWN = {"drawing", "pict", "object"}
+_SIGNS = {"tab": " ", "ptab": " ", "noBreakHyphen": "-"}
+# Letters of Wingdings, of the fonts that hold pictures in the place of letters.
+_SYMBOLS = {
+    "6f": "\u2610", "71": "\u2610", "a8": "\u2610", "fd": "\u2612", "fe": "\u2611",
+    "78": "\u2612", "fb": "\u2717", "fc": "\u2713", "e0": "\u2192", "a7": "\u25aa",
+}  # fmt: skip
 _PLAIN = (False, False, False, False)
 
 
@@ -37,12 +46,13 @@ class Converter:
         self._text = library("docx.text.paragraph", "python-docx")
         self._table = library("docx.table", "python-docx")
         self.left_out = Counter[str]()
-        self._footnotes = self._read_footnotes()
+        self._notes = self._read_notes("footnote", "") | self._read_notes("endnote", "e")
         self._cited: list[str] = []
 
     def convert(self) -> str:
         """Return the Markdown."""
         blocks: list[tuple[str, str]] = []
+        _unwrap(self._document.element.body)
         for kind, text in self._blocks(self._document.element.body):
             if blocks and kind == blocks[-1][0] == "code":
                 blocks[-1] = (kind, f"{blocks[-1][1]}\n{text}")
@@ -58,7 +68,7 @@ class Converter:
                 lines.append("")
             lines.append(f"```\n{text}\n```" if kind == "code" else text)
             before = kind
-        notes = [f"[^{number}]: {self._footnotes[number]}" for number in self._cited]
+        notes = [f"[^{number}]: {self._notes[number]}" for number in self._cited]
         self._count_left_out()
         return "\n".join([*lines, *([""] if notes else []), *notes]).strip("\n") + "\n"
 
@@ -69,8 +79,6 @@ class Converter:
             elif element.tag == word("tbl"):
                 self._widths.clear()
                 yield "table", self._rows(self._table.Table(element, self._document))
-            elif element.tag in _TRANSPARENT:
-                yield from self._blocks(element)
 
     def _paragraph(self, paragraph: Any) -> Iterator[tuple[str, str]]:
         names = _style_names(paragraph)
@@ -201,10 +209,10 @@ class Converter:
                 yield self._look(element), link, self._run(element)
             elif element.tag == word("hyperlink"):
                 yield from self._pieces(element, self._target(element))
-            elif element.tag in _TRANSPARENT:
-                yield from self._pieces(element, link)
-            elif element.tag == word("del"):
+            elif element.tag in _GONE:
                 self.left_out["deletions that were tracked"] += 1
+            elif element.tag.rpartition("}")[2] in {"oMath", "oMathPara"}:
+                self.left_out["equations"] += 1
 
     def _target(self, element: Any) -> str:
         relation = element.get(f"{{{OFFICE}}}id")
@@ -227,25 +235,34 @@ class Converter:
         return bold or "strong" in names, italic or "emphasis" in names, struck, is_code
 
     def _run(self, run: Any) -> str:
-        parts: list[str] = []
-        for element in run:
-            name = element.tag.rpartition("}")[2]
-            if name in {"t", "delText"}:
-                parts.append(element.text or "")
-            elif name == "tab":
-                parts.append(" ")
-            elif name in {"br", "cr"}:
-                parts.append("\n" if element.get(word("type")) in {None, "textWrapping"} else "")
-            elif name == "noBreakHyphen":
-                parts.append("-")
-            elif name == "footnoteReference":
-                parts.append(self._citation(element.get(word("id"))))
-            elif name in {"drawing", "pict"}:
-                parts.append(self._picture(element))
-        return "".join(parts)
+        return "".join(self._part(element) for element in run)
+
+    def _part(self, element: Any) -> str:
+        name = element.tag.rpartition("}")[2]
+        if name in {"t", "delText"}:
+            return element.text or ""
+        if name in {"br", "cr"}:
+            return "\n" if element.get(word("type")) in {None, "textWrapping"} else ""
+        if name == "ruby":  # signs with their reading above them
+            return "".join(map(self._run, element.iterfind(f"{word('rubyBase')}/{word('r')}")))
+        if name in {"footnoteReference", "endnoteReference"}:
+            return self._citation(("e" if name[0] == "e" else "") + element.get(word("id"), ""))
+        if name == "sym":
+            return self._symbol(element)
+        if name == "AlternateContent" and len(element):
+            return self._picture(element[0])  # the same again follows, for older programs
+        return self._picture(element) if name in _DRAWN else _SIGNS.get(name, "")
+
+    def _symbol(self, element: Any) -> str:
+        sign = element.get(word("char"), "").lower()
+        is_known = element.get(word("font"), "").lower() == "wingdings"
+        if is_known and (known := _SYMBOLS.get(sign[-2:])):
+            return known
+        self.left_out["signs of fonts such as Symbol, each is a \ufffd"] += 1
+        return "\ufffd"
 
     def _citation(self, number: str) -> str:
-        if number not in self._footnotes:
+        if number not in self._notes:
             return ""
         if number not in self._cited:
             self._cited.append(number)
@@ -310,17 +327,19 @@ class Converter:
         whole = "\n".join(texts).replace("\\\n", "\n")
         return whole.replace("\n", "<br>").replace("|", "\\|")
 
-    def _read_footnotes(self) -> dict[str, str]:
+    def _read_notes(self, kind: str, before: str) -> dict[str, str]:
         found: dict[str, str] = {}
         relations = self._document.part.rels.values()
-        part = next((r.target_part for r in relations if r.reltype == FOOTNOTES), None)
+        part = next((r.target_part for r in relations if r.reltype == f"{OFFICE}/{kind}s"), None)
         if part is None:
             return found
         root = library("docx.oxml", "python-docx").parse_xml(part.blob)
-        for note in root.findall(word("footnote")):
+        for note in root.findall(word(kind)):
             if note.get(word("type")) in {None, "normal"}:
                 texts = ("".join(t.text or "" for t in p.iter(word("t"))) for p in note)
-                found[note.get(word("id"))] = " ".join(text.strip() for text in texts if text)
+                found[before + note.get(word("id"))] = " ".join(
+                    text.strip() for text in texts if text
+                )
         return found
 
     def _count_left_out(self) -> None:
@@ -331,6 +350,14 @@ class Converter:
                 self.left_out[f"the page {name}"] += 1
         if any(r.reltype.endswith("/comments") for r in self._document.part.rels.values()):
             self.left_out["comments"] += 1
+
+
+def _unwrap(body: Any) -> None:
+    """Put in the place of what stands around text what it holds."""
+    for around in list(body.iter(*map(word, _AROUND))):
+        for element in list(around):
+            around.addprevious(element)
+        around.getparent().remove(around)
 
 
 def _seen_from(folder: Path, place: Path) -> str:
