@@ -271,6 +271,26 @@ def test_a_form_is_filled_in_and_every_kind_of_field_holds_its_value(tmp_path: P
     assert PdfReader(path).get_form_text_fields()["Full name"] is None
 
 
+def test_a_field_of_the_same_last_name_keeps_its_own_value(tmp_path: Path) -> None:
+    path, out = make_form(tmp_path / "form.pdf"), tmp_path / "out.pdf"
+    writer = PdfWriter(clone_from=path)
+    above = DictionaryObject({NameObject("/T"): TextStringObject("Spouse")})
+    inner = _widget(writer, "/Tx", "Full name", 500)
+    inner[NameObject("/Parent")] = writer._add_object(above)
+    above[NameObject("/Kids")] = ArrayObject([writer._add_object(inner)])
+    writer._root_object["/AcroForm"]["/Fields"].append(inner["/Parent"].indirect_reference)
+    writer.pages[0]["/Annots"].append(above["/Kids"][0].indirect_reference)
+    writer.write(path)
+
+    def held(file: Path) -> dict[str, str]:
+        return {f["name"]: f["value"] for f in json.loads(form("fields", file, "--json").out)}
+
+    assert form("fill", path, out, "--set", "Spouse.Full name=Maria").code == 0
+    assert (held(out)["Full name"], held(out)["Spouse.Full name"]) == ("", "Maria")
+    assert form("fill", out, out, "--set", "Full name=Jon", "--force").code == 0
+    assert (held(out)["Full name"], held(out)["Spouse.Full name"]) == ("Jon", "Maria")
+
+
 @pytest.mark.parametrize(
     ("word", "told"),
     [

@@ -47,8 +47,7 @@ def fill(args: argparse.Namespace) -> None:
     values = {name: _checked(name, value, fields) for name, value in _values(args).items()}
     writer = pypdf().PdfWriter(clone_from=reader)
     texts = {name: v for name, v in values.items() if fields[name]["kind"] not in _BUTTONS}
-    if texts:
-        writer.update_page_form_field_values(None, texts, auto_regenerate=False)
+    _write(writer, texts)
     for name in values.keys() - texts.keys():
         _press(writer, name, values[name])
     writer.set_need_appearances_writer(True)
@@ -157,18 +156,45 @@ def _state(name: str, value: Any, choices: list[str]) -> str:
     return named
 
 
+def _write(writer: Any, texts: dict[str, Any]) -> None:
+    """Set texts and choices, each field under a name of its own for the time being.
+
+    pypdf fills in `spouse.name` as well when it is given `name`.
+    """
+    generic = pypdf().generic
+    as_name, as_text = generic.NameObject, generic.TextStringObject
+    places = {name: f"field-{at}" for at, name in enumerate(texts)}
+    own: list[tuple[Any, Any]] = []
+    for _, field, name in _widgets(writer):
+        if name in places and field["/T"] != places[name]:
+            own.append((field, field["/T"]))
+            field[as_name("/T")] = as_text(places[name])
+    values = {places[name]: value for name, value in texts.items()}
+    writer.update_page_form_field_values(None, values, auto_regenerate=False)
+    for field, name in own:
+        field[as_name("/T")] = name
+
+
 def _press(writer: Any, name: str, state: str) -> None:
     """Set a check box or a group of radio buttons: the field, and how each button looks."""
     as_name = pypdf().generic.NameObject
-    for page in writer.pages:
-        for annotation in page.get("/Annots") or []:
-            button = annotation.get_object()
-            field = button if "/T" in button else button.get("/Parent", button).get_object()
-            if button.get("/Subtype") != "/Widget" or _full_name(field) != name:
-                continue
+    for button, field, full_name in _widgets(writer):
+        if full_name == name:
             looks = button.get("/AP", {}).get("/N", {})
             button[as_name("/AS")] = as_name(state if state in looks else _OFF)
             field[as_name("/V")] = as_name(state)
+
+
+def _widgets(writer: Any) -> list[tuple[Any, Any, str]]:
+    """Return what is seen of the fields on the pages, with the field and its full name."""
+    found: list[tuple[Any, Any, str]] = []
+    for page in writer.pages:
+        for annotation in page.get("/Annots") or []:
+            widget = annotation.get_object()
+            field = widget if "/T" in widget else widget.get("/Parent", widget).get_object()
+            if widget.get("/Subtype") == "/Widget" and "/T" in field:
+                found.append((widget, field, _full_name(field)))
+    return found
 
 
 def _full_name(field: Any) -> str:
