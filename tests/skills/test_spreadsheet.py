@@ -210,3 +210,14 @@ def test_large_amounts_keep_their_cents(tmp_path: Path) -> None:
     assert "\nS,12345678901.5\n" in sheet("read", path, "--format", "csv").out
     by_amount = sheet("summary", path, "--by", "Amount", "--how", "count").out
     assert "| 12345678901.5 | 1 |" in by_amount
+
+
+def test_a_row_of_text_stays_one_whatever_it_holds(tmp_path: Path) -> None:
+    path, long = tmp_path / "odd.csv", "x" * 200_000
+    path.write_text(f"name,n\nJohn\u2028Smith\x0c,5\n{long},6\n", encoding="utf-8")
+    read = json.loads(sheet("read", path, "--format", "json").out)
+    assert read == [{"name": "John\u2028Smith\x0c", "n": 5}, {"name": long, "n": 6}]
+    path = tmp_path / "excel.txt"
+    path.write_text("Name\tGröße\r\nJürgen\t5\r\n", encoding="utf-16", newline="")
+    read = json.loads(sheet("read", path, "--format", "json").out)
+    assert read == [{"Name": "Jürgen", "Größe": 5}]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import csv
 import datetime
+import io
 import os
 import re
 import sys
@@ -132,14 +134,21 @@ def read_text(path: str) -> list[list[Any]]:
     file = Path(path)
     if not file.is_file():
         raise Trouble(f"There is no file {path}.")
-    raw = file.read_bytes()
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = raw.decode("cp1252", "replace")
-    rows = list(csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(file, text)))
+    text = _decoded(file.read_bytes())
+    csv.field_size_limit(sys.maxsize >> 32)
+    # Not its lines: a row may hold what Python takes for the end of one.
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(file, text)))
     width = max((len(row) for row in rows), default=0)
     return [[typed(cell) for cell in row] + [None] * (width - len(row)) for row in rows]
+
+
+def _decoded(raw: bytes) -> str:
+    # Excel saves "Unicode text" as UTF-16.
+    is_wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return raw.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", "replace")
 
 
 def _delimiter(file: Path, text: str) -> str:
