@@ -221,3 +221,17 @@ def test_a_row_of_text_stays_one_whatever_it_holds(tmp_path: Path) -> None:
     path.write_text("Name\tGröße\r\nJürgen\t5\r\n", encoding="utf-16", newline="")
     read = json.loads(sheet("read", path, "--format", "json").out)
     assert read == [{"Name": "Jürgen", "Größe": 5}]
+
+
+def test_long_numbers_and_codes_are_not_rounded(tmp_path: Path) -> None:
+    words = ["4e12345", "12e3", "+4915112345678", "1.5e3", "-2.5", "+5", "1e999"]
+    path, out = tmp_path / "codes.csv", tmp_path / "codes.xlsx"
+    path.write_text("\n".join(["code", *words]), encoding="utf-8")
+    assert make("book", path, out).code == 0
+    found = [cell.value for cell in load_workbook(out).active["A"]][1:]
+    assert found == ["4e12345", "12e3", "+4915112345678", 1500, -2.5, 5, "1e999"]
+    path, out = tmp_path / "ids.json", tmp_path / "ids.xlsx"
+    path.write_text('[{"a": 1234567890123456789, "b": 0.1, "c": true, "d": NaN}]', "utf-8")
+    assert make("book", path, out).code == 0
+    found = [cell.value for cell in load_workbook(out).active[2]]
+    assert found == ["1234567890123456789", 0.1, True, "nan"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tables import (  # noqa: E402
 
 _KINDS = ("column", "bar", "line", "area", "pie", "scatter")
 _WIDEST = 60
+_EXACT = 10**15  # numbers of so many digits are kept as they are
 
 
 def make_book(args: argparse.Namespace) -> None:
@@ -58,6 +60,9 @@ def _rows(path: str) -> list[list[Any]]:
 
 
 def _cell(value: Any) -> Any:
+    is_rounded = isinstance(value, int) and abs(value) >= _EXACT
+    if is_rounded or (isinstance(value, float) and not math.isfinite(value)):
+        return str(value)  # what Excel would not hold as it is
     is_plain = isinstance(value, (str, int, float, bool)) or value is None
     return value if is_plain else json.dumps(value, ensure_ascii=False)
 

@@ -7,6 +7,7 @@ import codecs
 import csv
 import datetime
 import io
+import math
 import os
 import re
 import sys
@@ -23,6 +24,7 @@ EXIT_CODES = (
 )
 _TEXTS = {".csv": ",", ".tsv": "\t", ".txt": None}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_CODE = re.compile(r"[+-]?0\d+.*|[+-]?\d{16,}|\+\d{7,}|\d+[eE]\d+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -159,12 +161,14 @@ def _delimiter(file: Path, text: str) -> str:
 
 
 def typed(text: str) -> Any:
-    """Return a number or a date where the text is one; `007` and long numbers stay texts."""
+    """Return a number or a date where the text is one; `007` and long numbers stay texts.
+
+    So do `+4915112345678` and `12e3456`, which are of a telephone and of a commit.
+    """
     plain = text.strip()
     if not plain:
         return None
-    is_code = re.fullmatch(r"[+-]?0\d+.*|[+-]?\d{16,}", plain)
-    if _NUMBER.fullmatch(plain) and not is_code:
+    if _NUMBER.fullmatch(plain) and not _CODE.fullmatch(plain) and math.isfinite(float(plain)):
         return int(plain) if re.fullmatch(r"[+-]?\d+", plain) else float(plain)
     if _DATE.fullmatch(plain):
         try:
