@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -235,3 +236,22 @@ def test_long_numbers_and_codes_are_not_rounded(tmp_path: Path) -> None:
     assert make("book", path, out).code == 0
     found = [cell.value for cell in load_workbook(out).active[2]]
     assert found == ["1234567890123456789", 0.1, True, "nan"]
+
+
+def test_a_file_ends_as_its_kind_does_else_excel_refuses_it(
+    book: Path, table: Path, tmp_path: Path
+) -> None:
+    macros = tmp_path / "macros.xlsm"
+    with zipfile.ZipFile(book) as plain, zipfile.ZipFile(macros, "w") as made:
+        for name in plain.namelist():
+            made.writestr(name, plain.read(name))
+        made.writestr("xl/vbaProject.bin", b"macros")
+    words = ("--range", "B3:E6", "--x", "Day", "--y", "Amount")
+    for done, told in (
+        (make("book", table, tmp_path / "x.xlsm"), "must end in .xlsx."),
+        (make("chart", book, tmp_path / "x.xlsm", *words), "must end in .xlsx."),
+        (make("chart", macros, tmp_path / "x.xlsx", *words), "must end in .xlsm, for it has"),
+    ):
+        assert (done.code, told in done.err) == (1, True), done.err
+    assert make("chart", macros, tmp_path / "x.xlsm", *words).code == 0
+    assert zipfile.ZipFile(tmp_path / "x.xlsm").read("xl/vbaProject.bin") == b"macros"

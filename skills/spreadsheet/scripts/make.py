@@ -172,8 +172,11 @@ def _require_numbers(table: Sheet, index: int) -> None:
 
 
 def _save(name: str, is_forced: bool, book: Any) -> None:
-    if Path(name).suffix.lower() not in {".xlsx", ".xlsm"}:
-        raise Trouble("The file to write must end in .xlsx.")
+    # Excel opens no file whose name tells of another kind.
+    ending = ".xlsm" if book.vba_archive else ".xlsx"
+    if Path(name).suffix.lower() != ending:
+        why = ", for it has macros" if book.vba_archive else ""
+        raise Trouble(f"The file to write must end in {ending}{why}.")
     save(name, is_forced, book.save)
 
 
