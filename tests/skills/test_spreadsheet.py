@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from openpyxl import Workbook, load_workbook
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 from openpyxl.chart import BarChart, Reference
 
 from tests.skills.scripts import Done, run, run_without
@@ -255,3 +257,20 @@ def test_a_file_ends_as_its_kind_does_else_excel_refuses_it(
         assert (done.code, told in done.err) == (1, True), done.err
     assert make("chart", macros, tmp_path / "x.xlsm", *words).code == 0
     assert zipfile.ZipFile(tmp_path / "x.xlsm").read("xl/vbaProject.bin") == b"macros"
+
+
+def test_a_copy_keeps_the_looks_within_a_text_and_info_names_what_it_would_lose(
+    tmp_path: Path,
+) -> None:
+    path, out, rich = tmp_path / "rich.xlsx", tmp_path / "out.xlsx", Workbook()
+    rich.active.append(["A", "B"])
+    rich.active.append([CellRichText("a ", TextBlock(InlineFont(b=True), "bold")), 2])
+    rich.save(path)
+    assert "special" not in sheet("info", path).out
+    assert make("chart", path, out, "--x", "A", "--y", "B").code == 0
+    copied = load_workbook(out, rich_text=True).active["A2"].value
+    assert [str(part) for part in copied] == ["a ", "bold"]
+    assert copied[1].font.b
+    with zipfile.ZipFile(path, "a") as parts:
+        parts.writestr("xl/drawings/drawing9.xml", "<xdr:wsDr><xdr:sp macro=''/></xdr:wsDr>")
+    assert "special: shapes\n" in sheet("info", path).out

@@ -102,7 +102,7 @@ def add_chart(args: argparse.Namespace) -> None:
         table = Sheet(book.active.title, [list(row) for row in book.active.values])
     else:
         table = read_sheet(args.file, args.sheet, args.range)
-        book = open_book(args.file, formulas=True)
+        book = open_book(args.file, formulas=True, is_copied=True)
     sheet = book[table.name]
     if len(table.cells) < 2:
         raise Trouble("There are no rows under the header.")

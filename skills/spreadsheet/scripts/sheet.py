@@ -6,6 +6,7 @@ import argparse
 import csv
 import datetime
 import json
+import re
 import statistics
 import sys
 import zipfile
@@ -40,7 +41,17 @@ _LOST = {
     "xl/embeddings/": "embedded objects",
     "xl/threadedComments/": "threaded comments",
     "xl/externalLinks/": "links to other workbooks",
+    "xl/ctrlProps/": "form controls",
+    "xl/activeX/": "ActiveX controls",
+    "xl/richData/": "pictures or data types within cells",
 }
+# The same within parts of which it writes the rest back.
+_LOST_WITHIN = (
+    ("xl/drawings/drawing", rb"<(?:xdr:)?(?:sp|cxnSp|grpSp)[ >]", "shapes"),
+    ("xl/worksheets/sheet", rb"<x14:sparkline[ >]", "sparklines"),
+    ("xl/worksheets/sheet", rb"<x14:dataValidation[ >]", "choices taken from other sheets"),
+    ("xl/worksheets/sheet", rb"<x14:cfRule[ >]", "newer conditional formats"),
+)
 
 
 def show_info(args: argparse.Namespace) -> None:
@@ -68,11 +79,20 @@ def show_info(args: argparse.Namespace) -> None:
     names = sorted(book.defined_names)
     if names:
         print(f"named ranges: {', '.join(names)}")
-    with zipfile.ZipFile(args.file) as parts:
-        listed = parts.namelist()
-    special = [words for start, words in _LOST.items() if any(n.startswith(start) for n in listed)]
+    special = _special(args.file)
     if special:
         print(f"special: {', '.join(special)}")
+
+
+def _special(path: str) -> list[str]:
+    with zipfile.ZipFile(path) as parts:
+        names = parts.namelist()
+        found = [words for start, words in _LOST.items() if any(n.startswith(start) for n in names)]
+        for start, form, words in _LOST_WITHIN:
+            inside = (parts.read(name) for name in names if name.startswith(start))
+            if any(re.search(form, content) for content in inside):
+                found.append(words)
+    return found
 
 
 def _show_sheet(sheet: Sheet, notes: list[str]) -> None:

@@ -81,8 +81,11 @@ def openpyxl() -> Any:
     return library
 
 
-def open_book(path: str, *, formulas: bool = False) -> Any:
-    """Return an Excel workbook, with results of formulas or with the formulas themselves."""
+def open_book(path: str, *, formulas: bool = False, is_copied: bool = False) -> Any:
+    """Return an Excel workbook, with results of formulas or with the formulas themselves.
+
+    One that is copied has the looks of parts of a text too.
+    """
     file = Path(path)
     if not file.is_file():
         raise Trouble(f"There is no file {path}.")
@@ -97,7 +100,10 @@ def open_book(path: str, *, formulas: bool = False) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return library.load_workbook(
-                file, data_only=not formulas, keep_vba=file.suffix.lower() == ".xlsm"
+                file,
+                data_only=not formulas,
+                keep_vba=file.suffix.lower() == ".xlsm",
+                rich_text=is_copied,
             )
     except (KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise Trouble(f"{path} is damaged, or not an Excel file: {error}") from None
