@@ -12,6 +12,7 @@ from openpyxl import Workbook, load_workbook
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.chart import BarChart, Reference
+from openpyxl.worksheet.formula import ArrayFormula
 
 from tests.skills.scripts import Done, run, run_without
 
@@ -274,3 +275,21 @@ def test_a_copy_keeps_the_looks_within_a_text_and_info_names_what_it_would_lose(
     with zipfile.ZipFile(path, "a") as parts:
         parts.writestr("xl/drawings/drawing9.xml", "<xdr:wsDr><xdr:sp macro=''/></xdr:wsDr>")
     assert "special: shapes\n" in sheet("info", path).out
+
+
+def test_what_a_sheet_does_not_take_is_told(tmp_path: Path) -> None:
+    path, out = tmp_path / "rows.json", tmp_path / "rows.xlsx"
+    path.write_text(json.dumps([{"a": "x" * 40_000}]), encoding="utf-8")
+    told = "1 texts were cut at 32,767 characters"
+    assert told in make("book", path, out).err
+    path.write_text(json.dumps([{str(n): n for n in range(16_385)}]), encoding="utf-8")
+    assert "16,384 columns at most" in make("book", path, tmp_path / "wide.xlsx").err
+    assert not (tmp_path / "wide.xlsx").exists()
+
+
+def test_formulas_for_several_cells_are_shown(tmp_path: Path) -> None:
+    path, book = tmp_path / "arrays.xlsx", Workbook()
+    book.active.append(["A", "B"])
+    book.active["A2"] = ArrayFormula("A2:A3", "=B2:B3*2")
+    book.save(path)
+    assert "| {=B2:B3*2} |" in sheet("read", path, "--formulas").out

@@ -30,6 +30,8 @@ from tables import (  # noqa: E402
 
 _KINDS = ("column", "bar", "line", "area", "pie", "scatter")
 _WIDEST = 60
+# What a sheet of Excel takes.
+_MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
 _EXACT = 10**15  # numbers of so many digits are kept as they are
 
 
@@ -68,6 +70,11 @@ def _cell(value: Any) -> Any:
 
 
 def _fill(sheet: Any, rows: list[list[Any]], title: str) -> None:
+    if len(rows) > _MOST_ROWS or len(rows[0]) > _MOST_COLUMNS:
+        raise Trouble(f"A sheet takes {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns at most.")
+    cut = sum(isinstance(c, str) and len(c) > _LONGEST_TEXT for row in rows for c in row)
+    if cut:
+        tell(f"{cut} texts were cut at {_LONGEST_TEXT:,} characters, the most that a cell takes.")
     library = openpyxl()
     sheet.title = "".join(" " if c in "[]:*?/\\" else c for c in title)[:31].strip("' ") or "Data"
     for at, row in enumerate(rows, 1):

@@ -213,6 +213,8 @@ def shown(value: Any) -> str:
     if isinstance(value, datetime.datetime):
         is_day = value.time() == datetime.time()
         return value.date().isoformat() if is_day else value.isoformat(" ")
+    if hasattr(value, "ref"):  # a formula for several cells; without a text it is Excel's own
+        return f"{{{getattr(value, 'text', '') or '=TABLE()'}}}"
     return str(value)
 
 
