@@ -63,6 +63,19 @@ async def test_a_request_does_not_wait_for_litellm_and_goes_out_once(late) -> No
     assert count == 2
 
 
+async def test_a_proxy_that_httpx_does_not_know_keeps_no_local_model_from_answering(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    hosted = HostedModel(key_for=lambda _name: KEY)
+    try:
+        with LoopbackProvider("openai", [Say("Here.")]) as provider:
+            heard = await hear(hosted, request_to(provider))
+    finally:
+        await hosted.close()
+    assert (heard.fault, heard.shown) == (None, "Here.")
+
+
 async def test_a_request_under_way_is_given_up_when_litellm_cannot_be_loaded(late) -> None:
     go, prepare = late
     hosted = prepare('raise ImportError("no such thing")')

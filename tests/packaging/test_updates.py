@@ -115,6 +115,14 @@ def test_where_nothing_answers_it_says_so(tmp_path: Path) -> None:
     assert "did not answer" in answer.problem
 
 
+def test_a_proxy_that_can_not_be_used_is_no_answer_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    check = UpdateCheck(tmp_path, Source("https://releases.invalid/latest", PAGE))
+    assert "did not answer" in asyncio.run(check.check()).problem
+
+
 def test_once_a_week_is_once_a_week_over_restarts_and_a_clock_set_back(
     tmp_path: Path, releases: Releases
 ) -> None:

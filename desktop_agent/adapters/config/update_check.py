@@ -11,12 +11,12 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from desktop_agent import __version__
 from desktop_agent.adapters.files.private_file import write_private
+from desktop_agent.adapters.http_client import new_client
 from desktop_agent.core.network.imports import import_httpx
 from desktop_agent.core.updates import UpdateAnswer, is_newer
 
@@ -123,12 +123,11 @@ async def _fetch(address: str) -> bytes:
     import_httpx()  # not before someone asks
     import httpx
 
-    direct: dict[str, Any] = dict.fromkeys(("all://127.0.0.1", "all://localhost"))
     headers = {"user-agent": f"desktop-agent/{__version__}", "accept": "application/json"}
     body = bytearray()
     try:
         async with (
-            httpx.AsyncClient(timeout=_ANSWER_S, follow_redirects=False, mounts=direct) as client,
+            new_client(timeout=_ANSWER_S) as client,
             client.stream("GET", address, headers=headers) as response,
         ):
             if response.status_code != 200:

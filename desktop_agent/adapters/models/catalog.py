@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from desktop_agent.adapters.http_client import new_client
 from desktop_agent.adapters.models import local_servers
 from desktop_agent.adapters.models.local_servers import Address
 from desktop_agent.adapters.models.provider_models import check_provider, list_models, list_server
@@ -319,10 +320,7 @@ def _client() -> Any:
     import_httpx()  # not before someone asks
     import httpx
 
-    # A proxy that the environment names can't reach this computer's own addresses.
-    direct: dict[str, Any] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
-    limits = httpx.Timeout(_ANSWER_S, connect=_CONNECT_S)
-    return httpx.AsyncClient(timeout=limits, follow_redirects=False, mounts=direct)
+    return new_client(timeout=httpx.Timeout(_ANSWER_S, connect=_CONNECT_S))
 
 
 async def _check_server(server: CustomServer, key: str) -> Fault | None:

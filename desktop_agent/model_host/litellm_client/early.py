@@ -73,6 +73,8 @@ def begin(arguments: Mapping[str, Any], connect_s: float) -> EarlyRequest | None
         return EarlyRequest(f"{base}/chat/completions", arguments["api_key"], body, connect_s)
     except (TypeError, ValueError, msgspec.MsgspecError, httpx.InvalidURL):
         return None  # litellm will tell what is wrong with it
+    except (ImportError, OSError):
+        return None  # a proxy or certificates that httpx can't use: litellm asks by other means
 
 
 def _said(request: httpx.Request) -> tuple[str, str, str | None, Any]:

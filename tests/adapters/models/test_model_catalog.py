@@ -284,6 +284,29 @@ async def test_a_typed_server_that_is_off_is_left_out(tmp_path: Path) -> None:
     assert [model.name for model in await catalog(tmp_path).models(settings)] == ["demo"]
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ALL_PROXY", "socks://127.0.0.1:9/"),
+        ("ALL_PROXY", "socks5://127.0.0.1:9"),
+        ("HTTPS_PROXY", "http://proxy:80x"),
+        ("SSL_CERT_FILE", "/nothing/there.pem"),
+    ],
+)
+async def test_a_proxy_of_an_unknown_kind_leaves_this_computers_models_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    async with loopback.serve(loopback.VLLM) as running:
+        settings = Settings(servers=(CustomServer("Lab", running.url),))
+        assert "openai/Qwen/Qwen3-8B" in by_name(await catalog(tmp_path).models(settings))
+        assert await catalog(tmp_path).check("openai/x", running.url, "") is None
+    fault = await catalog(tmp_path, *PROVIDERS).check("openai", "", KEY)
+    assert fault is not None
+    assert fault.message == "OpenAI can't be reached at api.openai.com."
+    assert "What the environment names as a proxy or as certificates" in fault.details
+
+
 async def test_the_chosen_model_is_always_in_the_list(tmp_path: Path) -> None:
     settings = Settings(model="openai/mine", api_base="http://127.0.0.1:9/v1")
     model = (await catalog(tmp_path).models(settings))[-1]

@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from desktop_agent.adapters.http_client import new_client
 from desktop_agent.adapters.skills.fetch.address import is_loopback
 from desktop_agent.core.network.imports import import_httpx
 from desktop_agent.core.skill_install import SkillLibraryError
@@ -35,7 +36,7 @@ async def download(url: str, target: Path, *, limit: int, allows_loopback_http: 
     try:
         async with (
             asyncio.timeout(_WHOLE_S),
-            httpx.AsyncClient(timeout=times, follow_redirects=False, headers=_HEADERS) as client,
+            new_client(timeout=times, headers=_HEADERS) as client,
         ):
             await _follow(client, httpx.URL(url), target, limit, allows_loopback_http)
     except TimeoutError:
