@@ -121,7 +121,8 @@ async def fetch(client: Any, url: str, headers: dict[str, str], title: str) -> A
     except httpx.TimeoutException:
         fault = Fault("timeout", f"{title} did not answer in time.", "retry", details=url)
         raise ModelError(fault) from None
-    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+    # The group holds an OverflowError: a port that is none.
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ExceptionGroup) as error:
         words = redact(str(error)) or type(error).__name__
         host = host_of(url)
         message = f"Nothing answers at {host or url}."

@@ -385,7 +385,7 @@ async def test_a_server_that_is_off_is_told_apart_from_a_wrong_key(tmp_path: Pat
 
 
 async def test_an_address_that_is_none_is_told(tmp_path: Path) -> None:
-    for address in ("http://", "nonsense", "http://[::1", "http://a b/"):
+    for address in ("http://", "nonsense", "http://[::1", "http://a b/", "http://127.0.0.1:99999"):
         fault = await catalog(tmp_path).check("openai/x", address, "")
         assert fault is not None
         assert fault.kind in {"refused", "protocol"}
