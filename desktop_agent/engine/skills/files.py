@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import functools
 import logging
@@ -257,10 +258,14 @@ def _text(file: BinaryIO, path: str, limit: int) -> tuple[str, bool]:
 
 
 def decoded(content: bytes, path: str, limit: int = LARGEST_TEXT) -> tuple[str, bool]:
-    """Return the text of a file, and whether it was UTF-8. Raises ToolError when too large."""
+    """Return the text of a file, and whether it was UTF-8. Raises ToolError when too large.
+
+    UTF-16 with its mark is read as well: PowerShell writes it.
+    """
     if len(content) > limit:
         raise ToolError(f"{os.path.basename(path)} is larger than {limit // 1000:,} kB.")  # noqa: PTH119
     try:
         return content.decode(), True
     except UnicodeDecodeError:
-        return content.decode("utf-8", "replace"), False
+        is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return content.decode("utf-16" if is_wide else "utf-8", "replace"), False

@@ -532,6 +532,12 @@ def texts(root: Path, **files: str) -> None:
         path.write_text(text)
 
 
+def test_instructions_that_powershell_wrote_are_read(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_bytes("Отвечай кратко.\r\n".encode("utf-16"))
+    (found,) = instructions.find(str(tmp_path.resolve()))
+    assert found.text == "Отвечай кратко."
+
+
 def test_instructions_of_inner_folders_are_found_after_those_above(tmp_path: Path) -> None:
     texts(tmp_path, api__v1__AGENTS="deep", AGENTS="top", web__CLAUDE="web", api__AGENTS="api")
     texts(tmp_path, node_modules__x__AGENTS="theirs", web__venv__AGENTS="theirs")
