@@ -48,9 +48,10 @@ class Secrets:
         self._guard = threading.RLock()
         self._session: dict[str, str] = {}
         self._from_ring: dict[str, str] = {}
-        self._file: dict[str, str] = _read(self._file_path, dict[str, str]) or {}
-        self._names = _read(self._names_path, _Names) or _Names()
-        self._saved_names = msgspec.json.encode(self._names)
+        self._file: dict[str, str] = {}
+        self._names = _Names()
+        self._saved_names = b""
+        self._read_again()
         self._ring: Any = None
         self._is_ring_known = False
 
@@ -89,6 +90,7 @@ class Secrets:
             raise ValueError("a key has no blanks or line breaks")
         owner = key_owner(provider)
         with self._guard:
+            self._read_again()
             if where == "keyring" and not self._put_in_ring(owner, key):
                 where = "session"
             self._forget(owner, but=where)
@@ -106,6 +108,7 @@ class Secrets:
         """Forget a key everywhere but in the environment, which is not ours to change."""
         owner = key_owner(provider)
         with self._guard:
+            self._read_again()
             self._forget(owner, but=None)
             if owner in self._names.preferred:
                 self._names.preferred.remove(owner)
@@ -120,6 +123,13 @@ class Secrets:
             return "session" if self._open_ring() is None else "keyring"
 
     # Inside, with the guard held
+
+    def _read_again(self) -> None:
+        """Before every change: what another copy of the app has kept meanwhile stays."""
+        file, names = _read(self._file_path, dict[str, str]), _read(self._names_path, _Names)
+        self._file = self._file if file is None else file
+        self._names = self._names if names is None else names
+        self._saved_names = msgspec.json.encode(self._names)
 
     def _key_of(self, owner: str) -> str | None:
         info = self._where(owner)
@@ -264,10 +274,11 @@ def _quietly(call: Any) -> Any:
 
 
 def _read(path: Path, kind: Any) -> Any:
+    """Return what a file holds, nothing where there is none; None when it can't be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
-        return None
+        return {} if kind is not _Names else _Names()
     except OSError as error:
         _log.error("%s can't be read: %s", path.name, type(error).__name__)
         return None

@@ -235,6 +235,22 @@ def test_a_key_pasted_over_a_stale_variable_is_the_one_that_is_used(tmp_path: Pa
     assert kept.key_for("openai") == "sk-stale-000000"
 
 
+def test_keys_that_two_copies_of_the_app_keep_are_all_kept(
+    tmp_path: Path, ring: MemoryKeyring
+) -> None:
+    one, other = (Secrets(tmp_path, environment={}) for _ in range(2))
+    one.set_key("openai", KEY, "file")
+    other.set_key("anthropic", KEY, "file")
+    one.set_key("gemini", KEY, "keyring")
+    other.set_key("mistral", KEY, "keyring")
+    other.delete_key("openai")
+    again = Secrets(tmp_path, environment={})
+    known = again.keys()
+    found = {info.provider: info.origin for info in known}
+    assert found == {"anthropic": "file", "gemini": "keyring", "mistral": "keyring"}
+    assert {again.key_for(name) for name in found} == {KEY}
+
+
 @pytest.mark.usefixtures("ring")
 def test_a_variable_set_for_one_run_stands_before_what_was_stored(tmp_path: Path) -> None:
     secrets(tmp_path).set_key("openai", KEY, "keyring")
