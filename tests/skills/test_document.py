@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -291,3 +292,17 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(
     assert (done.code, f"-m pip install {package}" in done.err) == (3, True)
     assert "usage" in run_without(module, "document", "document.py", "--help").out
     assert not (tmp_path / "a.docx").exists()
+
+
+def test_a_document_that_is_not_whole_and_a_long_title_are_no_failures(tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole.docx", tmp_path / "broken.docx"
+    docx.Document().save(str(whole))
+    with zipfile.ZipFile(whole) as parts, zipfile.ZipFile(broken, "w") as made:
+        for name in parts.namelist():
+            content = parts.read(name)
+            made.writestr(name, content[:-9] if name == "word/document.xml" else content)
+    assert "is damaged" in document("to-markdown", broken).err
+    source, made_of = tmp_path / "a.md", tmp_path / "a.docx"
+    source.write_text("x", encoding="utf-8")
+    assert document("from-markdown", source, made_of, "--title", "t\x01" * 300).code == 0
+    assert docx.Document(str(made_of)).core_properties.title == "t" * 255

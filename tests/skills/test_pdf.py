@@ -325,3 +325,9 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(
     assert "-m pip install pypdf" in done.err
     assert "usage" in run_without("pypdf", "pdf", script, "--help").out
     assert "usage" in succeed("pdf", script, "--help")
+
+
+def test_a_page_without_a_size_is_told(minutes: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(minutes.read_bytes().replace(b"/MediaBox", b"/MediaBix"))
+    assert "The PDF is damaged" in pdf("info", broken).err

@@ -293,3 +293,16 @@ def test_formulas_for_several_cells_are_shown(tmp_path: Path) -> None:
     book.active["A2"] = ArrayFormula("A2:A3", "=B2:B3*2")
     book.save(path)
     assert "| {=B2:B3*2} |" in sheet("read", path, "--formulas").out
+
+
+def test_a_workbook_that_is_not_whole_or_without_cells_is_told(book: Path, tmp_path: Path) -> None:
+    broken, charts = tmp_path / "broken.xlsx", Workbook()
+    with zipfile.ZipFile(book) as parts, zipfile.ZipFile(broken, "w") as made:
+        for name in parts.namelist():
+            content = parts.read(name)
+            made.writestr(name, content[:-9] if name == "xl/worksheets/sheet1.xml" else content)
+    assert "is damaged" in sheet("read", broken).err
+    charts.create_chartsheet("Only").add_chart(BarChart())
+    charts.remove(charts.active)
+    charts.save(tmp_path / "charts.xlsx")
+    assert "holds no sheet with cells" in sheet("read", tmp_path / "charts.xlsx").err

@@ -20,6 +20,8 @@ _EXIT_CODES = (
     "3 a Python package is missing."
 )
 
+_LONGEST_TITLE = 255  # of a document's properties
+
 
 def to_markdown(args: argparse.Namespace) -> None:
     """Write a Word document as Markdown; to standard output without OUT."""
@@ -57,7 +59,8 @@ def from_markdown(args: argparse.Namespace) -> None:
         raise Trouble(
             f"{args.template} knows no lists. Open it, make a list, delete it again, and save."
         ) from None
-    document.core_properties.title = args.title or file.stem
+    title = "".join(sign for sign in args.title or file.stem if sign.isprintable())
+    document.core_properties.title = title[:_LONGEST_TITLE]
     save(args.out, args.force, document.save)
     _tell_left_out(writer.left_out)
 

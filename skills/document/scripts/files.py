@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def open_document(path: str) -> Any:
     docx = library("docx", "python-docx")
     try:
         return docx.Document(str(file))
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (KeyError, ValueError, SyntaxError, zlib.error, zipfile.BadZipFile) as error:
         raise Trouble(f"{path} is damaged, or not a .docx file: {error}") from None
 
 

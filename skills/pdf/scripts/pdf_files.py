@@ -17,6 +17,9 @@ EXIT_CODES = (
     "3 a Python package is missing."
 )
 
+# What the library also raises for a file that is not whole.
+_DAMAGED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+
 
 class Trouble(Exception):
     """What could not be done, in a sentence."""
@@ -134,7 +137,7 @@ def run(parser: argparse.ArgumentParser) -> int:
         except errors.DependencyError:
             words = f"This file needs more: {sys.executable} -m pip install pypdf[crypto]"
             raise Trouble(words, 3) from None
-        except (errors.PyPdfError, RecursionError) as error:
+        except (errors.PyPdfError, *_DAMAGED) as error:
             raise Trouble(f"The PDF is damaged, or of an unknown kind: {error}") from None
         except BrokenPipeError:
             return end_quietly()

@@ -13,6 +13,7 @@ import re
 import sys
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,16 @@ EXIT_CODES = (
 )
 _TEXTS = {".csv": ",", ".tsv": "\t", ".txt": None}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+# What a library raises for a file that is not whole; XML's errors are of syntax.
+_DAMAGED = (
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    SyntaxError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 _CODE = re.compile(r"[+-]?0\d+.*|[+-]?\d{16,}|\+\d{7,}|\d+[eE]\d+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -105,7 +116,7 @@ def open_book(path: str, *, formulas: bool = False, is_copied: bool = False) -> 
                 keep_vba=file.suffix.lower() == ".xlsm",
                 rich_text=is_copied,
             )
-    except (KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+    except _DAMAGED as error:
         raise Trouble(f"{path} is damaged, or not an Excel file: {error}") from None
 
 
@@ -122,6 +133,8 @@ def read_sheet(path: str, name: str = "", area: str = "", *, formulas: bool = Fa
         return _trimmed(Sheet(Path(path).stem, read_text(path)))
     book = open_book(path, formulas=formulas)
     names = [sheet.title for sheet in book.worksheets]
+    if not names:
+        raise Trouble(f"{path} holds no sheet with cells.")
     if name and name not in names:
         raise Trouble(f"There is no sheet {name!r}. There are: {', '.join(names)}.")
     sheet = book[name] if name else book.worksheets[0]
