@@ -12,6 +12,7 @@ from openpyxl import Workbook, load_workbook
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.chart import BarChart, Reference
+from openpyxl.styles import Font
 from openpyxl.worksheet.formula import ArrayFormula
 
 from tests.skills.scripts import Done, run, run_without
@@ -306,3 +307,12 @@ def test_a_workbook_that_is_not_whole_or_without_cells_is_told(book: Path, tmp_p
     charts.remove(charts.active)
     charts.save(tmp_path / "charts.xlsx")
     assert "holds no sheet with cells" in sheet("read", tmp_path / "charts.xlsx").err
+
+
+def test_cells_that_only_have_a_look_are_not_gone_through(tmp_path: Path) -> None:
+    path, far = tmp_path / "far.xlsx", Workbook()
+    far.active["C3"], far.active["D4"] = "A", 1
+    far.active["XFD1000000"].font = Font(bold=True)
+    far.save(path)
+    assert sheet("info", path).out.startswith("Sheet: C3:D4\n")
+    assert sheet("read", path).out == "| A | D |\n| --- | --- |\n|  | 1 |\n"

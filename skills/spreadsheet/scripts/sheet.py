@@ -61,7 +61,7 @@ def show_info(args: argparse.Namespace) -> None:
         return
     book, plain = open_book(args.file, formulas=True), open_book(args.file)
     for sheet in book.worksheets:
-        formulas = [c for row in sheet.iter_rows() for c in row if c.data_type == "f"]
+        formulas = [c for c in sheet._cells.values() if c.data_type == "f"]
         unknown = [c for c in formulas if plain[sheet.title][c.coordinate].value is None]
         notes = [f"{len(formulas)} formulas"] if formulas else []
         if unknown:
@@ -142,7 +142,7 @@ def _tell_unknown(args: argparse.Namespace, sheet: Sheet) -> None:
 
 def _unknown(path: str, name: str) -> int:
     formulas, results = open_book(path, formulas=True)[name], open_book(path)[name]
-    cells = (cell for row in formulas.iter_rows() for cell in row if cell.data_type == "f")
+    cells = (cell for cell in formulas._cells.values() if cell.data_type == "f")
     return sum(1 for cell in cells if results[cell.coordinate].value is None)
 
 

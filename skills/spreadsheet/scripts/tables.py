@@ -139,8 +139,7 @@ def read_sheet(path: str, name: str = "", area: str = "", *, formulas: bool = Fa
         raise Trouble(f"There is no sheet {name!r}. There are: {', '.join(names)}.")
     sheet = book[name] if name else book.worksheets[0]
     if not area:
-        cells = [list(row) for row in sheet.iter_rows(values_only=True)]
-        return _trimmed(Sheet(sheet.title, cells))
+        return _filled(sheet)
     try:
         left, top, right, bottom = openpyxl().utils.range_boundaries(area.upper())
     except (ValueError, TypeError):
@@ -148,6 +147,18 @@ def read_sheet(path: str, name: str = "", area: str = "", *, formulas: bool = Fa
     bounds = {"min_row": top, "max_row": bottom, "min_col": left, "max_col": right}
     cells = [list(row) for row in sheet.iter_rows(**bounds, values_only=True)]
     return Sheet(sheet.title, cells, top or 1, left or 1)
+
+
+def _filled(sheet: Any) -> Sheet:
+    """Return what is filled in: cells that only have a look may lie a million rows away."""
+    places = [place for place, cell in sheet._cells.items() if cell.value not in (None, "")]
+    if not places:
+        return Sheet(sheet.title, [])
+    rows, columns = zip(*places, strict=True)
+    bounds = {"max_row": max(rows), "max_col": max(columns)}
+    top, left = min(rows), min(columns)
+    found = sheet.iter_rows(min_row=top, min_col=left, **bounds, values_only=True)
+    return Sheet(sheet.title, [list(row) for row in found], top, left)
 
 
 def read_text(path: str) -> list[list[Any]]:
