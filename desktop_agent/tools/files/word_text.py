@@ -16,6 +16,11 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # `Fallback` says again what stands before it, for older programs.
 _PASSED_OVER = {"del", "moveFrom", "Fallback", "pPr", "rPr", "tblPr", "sdtPr", "sectPr"}
 _SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+# By the end of their number.
+_WINGDINGS = {
+    "6f": "\u2610", "71": "\u2610", "a8": "\u2610", "fd": "\u2612", "fe": "\u2611",
+    "78": "\u2612", "fb": "\u2717", "fc": "\u2713", "e0": "\u2192", "a7": "\u25aa",
+}  # fmt: skip
 _NOTES = {"footnoteReference", "endnoteReference"}
 _BESIDES = {
     "header": "Page header",
@@ -96,11 +101,20 @@ def _text(parent: Any, levels: dict[str, str]) -> str:
             pieces.append(_SIGNS[name])
         elif name in _NOTES:
             pieces.append(f"[^{element.get(f'{_WORD}id', '')}]")
+        elif name == "sym":
+            pieces.append(_symbol(element))
         elif name == "txbxContent":
             pieces.append("\n" + "\n".join(_blocks(element, levels)))
         elif name not in _PASSED_OVER:
             pieces.append(_text(element, levels))
     return "".join(pieces)
+
+
+def _symbol(element: Any) -> str:
+    """Return a letter of a font that holds signs: whether a box of a form is ticked, mostly."""
+    is_known = element.get(f"{_WORD}font", "").lower() == "wingdings"
+    sign = element.get(f"{_WORD}char", "").lower()[-2:]
+    return _WINGDINGS.get(sign, "\ufffd") if is_known else "\ufffd"
 
 
 def _heading_levels(document: Any) -> dict[str, str]:

@@ -104,6 +104,9 @@ def word_file(body: str) -> bytes:
          ["Of 1 May, Bonn"]),
         ("<w:p>[See ]<w:hyperlink>[here]</w:hyperlink><w:r><w:tab/><w:t>a</w:t><w:br/><w:t>b</w:t>"
          "</w:r></w:p>", ["See here\ta", "b"]),
+        ('<w:p><w:r><w:sym w:font="Wingdings" w:char="F0FE"/><w:t>yes </w:t>'
+         '<w:sym w:font="Wingdings" w:char="F0A8"/><w:t>no</w:t></w:r>'
+         '<w:r><w:sym w:font="Symbol" w:char="F0A3"/></w:r></w:p>', ["\u2611yes \u2610no\ufffd"]),
         ("<w:p>[Around ]<w:r><w:pict><w:txbxContent><w:p>[Boxed]</w:p></w:txbxContent></w:pict>"
          "</w:r></w:p>", ["Around ", "Boxed"]),
         ("<w:tbl><w:tr><w:tc><w:p>[a]</w:p><w:tbl><w:tr><w:tc><w:p>[inner]</w:p></w:tc></w:tr>"
