@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _NOTICE, _SHOW = "session_file", "show_exported"
 _FORMS: dict[str, ExportForm] = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
 _SUFFIXES = ("html", "md", "json")
-_NO_NAME = re.compile(r'[\x00-\x1f<>:"/\\|?*]+')
+# A dot would make the title's end pass for the kind of the file: `Read a.json`, `Python 3.12`.
+_NO_NAME = re.compile(r'[\x00-\x1f<>:"/\\|?*.]+')
 _LONGEST_NAME = 80
 _POLL_MS = 200
 _LONG_MS = 500
@@ -71,8 +72,8 @@ class SessionFilesController(Controller):
             self._write(info.id, path, _FORMS[f".{dialog.defaultSuffix()}"])
 
         dialog.filterSelected.connect(follow)
-        name = " ".join(_NO_NAME.sub(" ", info.title).split()).strip(" .")
-        dialog.selectFile(name[:_LONGEST_NAME] or "session")
+        name = " ".join(_NO_NAME.sub(" ", info.title).split())
+        dialog.selectFile(name[:_LONGEST_NAME].rstrip() or "session")
         dialog.fileSelected.connect(write)
         dialog.open()
 

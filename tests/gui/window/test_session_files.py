@@ -13,7 +13,7 @@ from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.workspace import Workspace
 from tests.adapters.store.turns import SESSION, info, turn
 from tests.helpers.patience import HANG_MS
-from tests.helpers.windows import part, words_in
+from tests.helpers.windows import bridge_of, part, words_in
 
 ALL = "Session with all branches (*.json)"
 
@@ -75,6 +75,25 @@ def test_the_menu_of_a_session_writes_it_to_a_file_and_says_where(
     page = (tmp_path / "prices.html").read_text("utf-8")
     assert "question 1" in page
     assert part(window, "noticeAction").isVisible()
+
+
+@pytest.mark.parametrize("title", ["Read prices.json", "Go to Python 3.12"])
+def test_a_title_with_a_dot_does_not_decide_what_kind_of_file_is_written(
+    open_window, qtbot, session, tmp_path, title
+):
+    window = open_window()
+    shown(window, qtbot)
+    bridge_of(window).engine.rename_session(session, title)
+    qtbot.waitUntil(lambda: window.flow.info.title == title, timeout=HANG_MS)
+    window.commands.export.trigger()
+    qtbot.waitUntil(lambda: part(window, "exportSession") is not None, timeout=HANG_MS)
+    dialog = window.findChild(QFileDialog, "exportSession")
+    dialog.setDirectory(str(tmp_path))
+    # As it is suggested, with the kind that is chosen.
+    dialog.accept()
+    qtbot.waitUntil(lambda: "Exported to" in notice(window), timeout=HANG_MS)
+    (page,) = tmp_path.glob("*.html")
+    assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_a_session_comes_back_from_its_file_and_goes_on_like_any_other(
