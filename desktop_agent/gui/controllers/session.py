@@ -430,8 +430,11 @@ class SessionController(QObject):
         """Give the agent that is shown a note; while the app starts, keep it until one is."""
         if self.agent is None:
             self._early.append(note)
-        else:
-            self.tell(self._bridge.engine.send, note)
+            return
+        page = self.pages.page(self.agent)
+        if page is not None:
+            page.follow_sent()
+        self.tell(self._bridge.engine.send, note)
 
     def tell(
         self, command: Callable[Concatenate[AgentId, P], None], *args: P.args, **kwargs: P.kwargs

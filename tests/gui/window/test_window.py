@@ -603,3 +603,37 @@ def test_what_is_typed_right_after_the_model_was_chosen_goes_to_the_message_box(
     qtbot.waitUntil(lambda: window.focusWidget() is not None, timeout=WAIT)
     qtbot.keyClicks(window.focusWidget(), "Look around")
     assert window.frame.composer.draft() == "Look around"
+
+
+def scrolled_up(window, qtbot):
+    """Have a long conversation at rest, seen from its beginning."""
+    page = window.pages.page(window.flow.agent)
+    bar = page.findChild(QTextBrowser).verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 2 * page.height(), timeout=WAIT)
+    bar.setValue(0)
+    assert part(window, "jumpToLatest").isVisible()
+    return page, bar
+
+
+def test_a_message_that_begins_a_turn_is_seen_though_the_page_was_scrolled_up(
+    window, provider, qtbot
+):
+    provider.push(Say("\n\n".join(f"Line {n}." for n in range(200))), Say("Seen."), Say("Unseen."))
+    write(qtbot, window, "Tell a long story")
+    wait_shown(qtbot, window, "Line 199.")
+    wait_idle(qtbot, window)
+    page, bar = scrolled_up(window, qtbot)
+    write(qtbot, window, "And now?")
+    wait_shown(qtbot, window, "Seen.")
+    qtbot.waitUntil(lambda: bar.value() == bar.maximum(), timeout=WAIT)
+    wait_idle(qtbot, window)
+
+    # What is selected stays where it is.
+    bar.setValue(0)
+    browser = page.findChild(QTextBrowser)
+    browser.setTextCursor(browser.document().find("Line 3."))
+    place = bar.value()
+    write(qtbot, window, "And then?")
+    wait_shown(qtbot, window, "Unseen.")
+    wait_idle(qtbot, window)
+    assert bar.value() == place

@@ -161,6 +161,11 @@ class TranscriptView(CardHost):
         self._scrolling.to_end()
         self._place()
 
+    def follow_sent(self) -> None:
+        """Go to where a message comes in that begins a turn; nothing scrolls under a selection."""
+        if not self.transcript.is_running and not self.browser.textCursor().hasSelection():
+            self.show_end()
+
     def show_call(self, call_id: str) -> bool:
         """Scroll to a tool call and give its card the focus; False when it is not loaded."""
         if not isinstance(self.transcript.item(call_id), ToolItem):
