@@ -290,7 +290,7 @@ class Composer(QWidget):
         self.set_draft(typed)
 
     def _follow_info(self, event: SessionsChanged) -> None:
-        self._drafts.forget_deleted({info.id for info in event.sessions})
+        self._drafts.forget_erased({one.id for one in (*event.sessions, *event.deleted)})
         for info in event.sessions:
             if self._info is not None and info.id == self._info.id:
                 if info.mode != self._bar.mode.mode:

@@ -101,8 +101,8 @@ class Drafts:
         """Have this be the text of the draft that is opened next, if that one is empty."""
         self._carried = text
 
-    def forget_deleted(self, sessions: Collection[SessionId]) -> None:
-        """Forget what was typed in sessions that are not among these."""
+    def forget_erased(self, sessions: Collection[SessionId]) -> None:
+        """Forget what was typed in sessions that are not among these, which can come back."""
 
         def is_gone(key: str) -> bool:
             return key.partition("/")[0] not in sessions

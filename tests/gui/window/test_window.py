@@ -637,3 +637,20 @@ def test_a_message_that_begins_a_turn_is_seen_though_the_page_was_scrolled_up(
     wait_shown(qtbot, window, "Unseen.")
     wait_idle(qtbot, window)
     assert bar.value() == place
+
+
+def test_a_deleted_session_comes_back_with_what_was_typed_there_and_not_sent(quick, qtbot):
+    write(qtbot, quick, "list files")
+    wait_idle(qtbot, quick)
+    first = quick.flow.current
+    quick.frame.composer.set_text("Half a thought")
+    quick.commands.delete.trigger()
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current not in (None, first))
+    sessions = quick.frame.sidebar.sessions
+    sessions.finish_deletes()
+    qtbot.waitUntil(lambda: [one.id for one in sessions.listed[1]] == [first], timeout=WAIT)
+    sessions.restore(first)
+    qtbot.waitUntil(lambda: first in [one.id for one in sessions.listed[0]], timeout=WAIT)
+    quick.flow.choose_session(first)
+    qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current == first)
+    assert quick.frame.composer.draft() == "Half a thought"
