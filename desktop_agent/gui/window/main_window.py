@@ -421,7 +421,9 @@ class MainWindow(QMainWindow):
 
     def come_back(self, session_id: str = "", folder: str = "") -> None:
         """Come to the front, with this session, or with the folder of a second start of the app."""
-        self.showNormal()
+        # As large as it was: one that fills the screen does so again.
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
         self.raise_()
         self.activateWindow()
         if session_id in self.known.sessions:

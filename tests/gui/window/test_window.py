@@ -654,3 +654,17 @@ def test_a_deleted_session_comes_back_with_what_was_typed_there_and_not_sent(qui
     quick.flow.choose_session(first)
     qtbot.waitState(quick.flow.agent_shown, lambda: quick.flow.current == first)
     assert quick.frame.composer.draft() == "Half a thought"
+
+
+@pytest.mark.parametrize("state", ["WindowMaximized", "WindowFullScreen"])
+def test_a_window_that_fills_the_screen_still_does_when_it_is_brought_back(quick, qtbot, state):
+    ready(qtbot, quick)
+    filled = Qt.WindowState[state]
+    quick.setWindowState(filled)
+    app_of(quick).come_back()
+    assert quick.windowState() & filled
+    quick.setWindowState(filled | Qt.WindowState.WindowMinimized)
+    app_of(quick).come_back()
+    assert quick.windowState() & filled
+    assert not quick.isMinimized()
+    assert quick.isVisible()
