@@ -264,6 +264,7 @@ class AgentPanel(QWidget):
             delivery="turn",
             attachments=kept.attachments,
             created_at=time.time(),
+            skills=kept.skills,
         )
         self._state.replace_note(AgentId(self.strip.agent_id), row.note.id, note.id)
         self.steered.emit(main, note)

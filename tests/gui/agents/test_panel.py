@@ -37,8 +37,9 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.ids import AgentId, MessageId, NoteId, QuestionId, SessionId
-from desktop_agent.core.messages import ToolCall
+from desktop_agent.core.messages import TextPart, ToolCall
 from desktop_agent.core.notes import Note
+from desktop_agent.core.parts.origins import AttachedFile
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
@@ -569,6 +570,18 @@ def test_a_note_that_came_too_late_can_become_a_new_task_of_main(panel, qtbot) -
     assert states(panel) == ["Not delivered: it finished first"]
     follow(panel, NoteQueued(MAIN, hit.args[1]))
     assert states(panel) == []
+
+
+def test_a_note_becomes_a_new_task_with_all_that_went_along(panel, qtbot) -> None:
+    follow(panel, opened(agent(ONE, "a", "completed")))
+    panel.select(ONE)
+    file = TextPart("1,2", AttachedFile("prices.csv"))
+    sent = msgspec.structs.replace(note("as a table"), skills=("tables",), attachments=(file,))
+    follow(panel, NoteQueued(ONE, sent))
+    follow(panel, NoteReturned(ONE, sent.id, "finished"))
+    with qtbot.waitSignal(panel.steered) as hit:
+        button(panel, "steerNoteResend").click()
+    assert (hit.args[1].skills, hit.args[1].attachments) == (("tables",), (file,))
 
 
 @pytest.mark.parametrize("typed_since", ["", "and the dates"])
