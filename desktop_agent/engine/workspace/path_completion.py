@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,16 +17,21 @@ def complete_path(root: str, typed: str, limit: int) -> tuple[str, ...]:
 
     Folders end with `/`. Links are not followed. Runs in a worker thread.
     """
-    wanted = typed.casefold()
+    wanted = _folded(typed)
     ranked: list[tuple[int, int, str]] = []
     for relative in _walk(Path(root)):
-        folded = relative.casefold()
+        folded = _folded(relative)
         name = folded.rstrip("/").rsplit("/", 1)[-1]
         if folded.startswith(wanted) or name.startswith(wanted):
             ranked.append((0, relative.count("/"), relative))
         elif wanted in folded:
             ranked.append((1, relative.count("/"), relative))
     return tuple(relative for _, _, relative in sorted(ranked)[:limit])
+
+
+def _folded(text: str) -> str:
+    """Return what a text is compared by: some systems keep an accent apart from its letter."""
+    return text.casefold() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
 
 
 def _walk(root: Path) -> Iterator[str]:
