@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QInputMethodEvent, QTextCursor
-from PySide6.QtWidgets import QApplication, QDialog, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QPlainTextEdit, QPushButton
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalResolved, ToolOutput
@@ -128,6 +128,23 @@ def test_copying_across_messages_gives_text_and_markdown(view, qtbot):
     assert "Edit a.py" in copied.text()
     assert "Delivered" not in copied.text()
     assert not set(copied.text()) & set("\ufdd0\ufdd1\u2009")
+
+
+def test_an_answer_that_grew_under_the_pointer_is_copied_whole(view, qtbot):
+    open_page(view, opened(*asks(1, "Do it"), begins(2), starts_to_say(2), status="running"))
+    view.apply([delta(2, "The first half")])
+    qtbot.waitUntil(lambda: "first half" in view.browser.toPlainText())
+    at = view.browser.cursorRect(view.browser.document().find("first")).center()
+    view.browser.pointed.emit(QPointF(at))
+    copy = view.findChild(QAbstractButton, "copyMessage")
+    assert copy.isVisible()
+    menu = view.menu_at(at)
+    view.apply([delta(2, " and the second.")])
+    qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == "The first half and the second."
+    QGuiApplication.clipboard().clear()
+    next(one for one in menu.actions() if one.text() == "Copy message").trigger()
+    assert QGuiApplication.clipboard().text() == "The first half and the second."
 
 
 def test_a_part_of_a_message_copies_as_that_part(view):

@@ -69,8 +69,14 @@ class MessageActions:
         remember = Action("remember", partial(self._view.remember_requested.emit, words))
         return [*self._of_message(item), remember]
 
+    def newest(self, item: UserItem | AnswerItem) -> UserItem | AnswerItem:
+        """Return a message as it is by now: it may have grown since it was pointed at."""
+        found = self._view.transcript.item(item.key)
+        return found if isinstance(found, UserItem | AnswerItem) else item
+
     def _of_message(self, item: UserItem | AnswerItem) -> list[Action]:
-        found = [Action("copy", partial(copy_text, item.text))]
+        # Of an answer that still comes, all that is there when it is pressed.
+        found = [Action("copy", lambda: copy_text(self.newest(item).text))]
         if isinstance(item, UserItem):
             return [*found, *self._of_user(item)]
         said = self._said_before(item) if self._view.has_branches else None
@@ -267,7 +273,7 @@ class HoverBar(QWidget):
 
     def _do(self, name: str) -> None:
         self._leave()
-        for action in self._actions.of(self._item):
+        for action in self._actions.of(self._actions.newest(self._item)):
             if action.name == name:
                 action.act()
 
