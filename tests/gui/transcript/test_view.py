@@ -284,7 +284,7 @@ def test_a_card_stays_unfolded_when_it_was_scrolled_away_and_back(view, qtbot):
     assert view.cards.cards[one.id].header.is_open
 
 
-def test_live_output_shows_while_the_command_runs(view, qtbot):
+def test_live_output_shows_while_the_command_runs_and_is_copied_as_it_is_shown(view, qtbot):
     one = call(1, "shell", command="make")
     open_page(view, opened(begins(), says(1, "", one), runs(one), status="running"))
     card = view.cards.cards[one.id]
@@ -292,6 +292,9 @@ def test_live_output_shows_while_the_command_runs(view, qtbot):
     view.apply([ToolOutput("ag_1", one.id, "first\n")])
     view.apply([ToolOutput("ag_1", one.id, "second\n")])
     assert "first\nsecond" in card.findChild(QPlainTextEdit).toPlainText()
+    copy = next(one for one in card.findChildren(QAbstractButton) if "Copy" in one.text())
+    qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+    assert "first\nsecond" in QGuiApplication.clipboard().text()
 
 
 def test_a_long_running_command_shows_its_time(view, clock):

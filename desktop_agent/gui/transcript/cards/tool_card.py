@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent, QObject, QRect, QRectF
 from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QStyle, QWidget
@@ -151,7 +153,7 @@ class ToolCard(FoldCard):
         diff = diff_of(item)
         if diff is not None:
             details, buttons = DiffView(self._theme, diff, self), list[QWidget]()
-            buttons.append(self._copy_button(self.tr("Copy patch"), diff.patch))
+            buttons.append(self._copy_button(self.tr("Copy patch"), lambda: diff.patch))
         else:
             details, buttons = self._make_output()
         if path := tool_text(item.call).path:
@@ -168,7 +170,7 @@ class ToolCard(FoldCard):
         view = OutputView(self._theme, self.tr("Output"), self)
         item = self._item
         is_over = item.state in FINAL_STATES
-        buttons: list[QWidget] = [self._copy_button(self.tr("Copy"), text)]
+        buttons: list[QWidget] = [self._copy_button(self.tr("Copy"), self._detail_text)]
         if is_over and len(lines) > _SHOWN_LINES:
             view.set_text("\n".join(lines[:_SHOWN_LINES]))
             words = self.tr("Show all {count} lines").format(count=f"{len(lines):,}")
@@ -211,9 +213,10 @@ class ToolCard(FoldCard):
         button.clicked.connect(ask)
         return button
 
-    def _copy_button(self, words: str, text: str) -> QWidget:
+    def _copy_button(self, words: str, text: Callable[[], str]) -> QWidget:
         button = GhostButton(self._theme, words, "copy", self)
-        button.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
+        # What a call that runs has printed by then.
+        button.clicked.connect(lambda: QGuiApplication.clipboard().setText(text()))
         return button
 
     def _open_button(self, words: str, icon: str, path: str) -> QWidget:
