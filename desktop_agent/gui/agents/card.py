@@ -186,7 +186,9 @@ class AgentCard(QFrame):
 
     def _take_missed(self, text: str, is_writing: bool) -> None:
         """Go on with words for a note that was read meanwhile; the caret comes along."""
-        (self.input.begin if is_writing else self.input.set_mode)("steer", text)
+        self.input.set_mode("steer")
+        words = " ".join(filter(None, (self.input.field.text(), text)))
+        (self.input.begin if is_writing else self.input.set_mode)("steer", words)
 
     def _on_sent(self, mode: str, text: str) -> None:
         self.sent.emit(self.agent_id, mode, text)

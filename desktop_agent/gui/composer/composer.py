@@ -146,10 +146,10 @@ class Composer(QWidget):
     def draft(self) -> str:
         return self.box.text
 
-    def set_draft(self, text: str, is_writing: bool = False) -> None:
-        """Show a text that was kept; what is being typed wins. Its writer's caret comes too."""
-        if not self.draft():
-            self.box.edit.replace_text(text)
+    def _take_missed(self, text: str, is_writing: bool) -> None:
+        """Go on with words for a note that was read meanwhile, behind what is typed here."""
+        if text:
+            self.box.edit.replace_text("\n\n".join(filter(None, (self.draft(), text))))
         if is_writing:
             self.focus_text()
 
@@ -254,7 +254,7 @@ class Composer(QWidget):
         strip.resent.connect(self._resend)
         strip.discarded.connect(self._discard)
         strip.retried.connect(self._retry)
-        strip.edit_missed.connect(self.set_draft)
+        strip.edit_missed.connect(self._take_missed)
         self._ended.button.clicked.connect(self._leave)
         self._branch.cancelled.connect(lambda: self.begin_branch(None))
         self._branch.shown.connect(self.branch_shown)
@@ -270,12 +270,11 @@ class Composer(QWidget):
 
     def open(self, page: AgentPage, state: SessionState) -> None:
         """Write to the agent of this page from now on."""
-        # What was typed before the first session was there belongs to that session.
-        typed = self.draft() if self._info is None else ""
         info = self._info = page.info
         self._when_read = None
         self._stopped_turn = -1
         self._dollars, self._tokens = info.usage.cost, info.context_tokens
+        # What was typed before the first session was there belongs to that session.
         self._draft = self._drafts.open(info.id, page.agent_id, self.box.text)
         for event in page.events:
             if isinstance(event, NoteQueued) and event.agent_id == page.agent_id:
@@ -287,7 +286,6 @@ class Composer(QWidget):
         self._bar.set_model(own_name(page.model))
         self._show_numbers()
         self.show_state(state)
-        self.set_draft(typed)
 
     def _follow_info(self, event: SessionsChanged) -> None:
         self._drafts.forget_erased({one.id for one in (*event.sessions, *event.deleted)})

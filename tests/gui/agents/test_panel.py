@@ -642,6 +642,18 @@ def test_the_caret_goes_along_with_words_for_a_note_that_was_read_meanwhile(pane
     assert panel.strip.input.field.text() == f"{note().text} and cents"
 
 
+def test_words_for_a_note_that_was_read_stand_behind_what_is_in_the_field(panel) -> None:
+    follow(panel, opened(agent(ONE, "a")))
+    panel.select(ONE)
+    follow(panel, TurnStarted(ONE))
+    follow(panel, NoteQueued(ONE, note()))
+    panel.strip.input.field.setText("and the dates")
+    button(panel, "steerNoteEdit").click()
+    panel.findChild(QLineEdit, "noteEditor").setText("too late")
+    follow(panel, NoteTaken(ONE, NoteId("no_1"), MessageId("m")))
+    assert panel.strip.input.field.text() == "and the dates too late"
+
+
 def test_a_note_of_the_parent_or_of_another_agent_is_not_shown_as_mine(panel) -> None:
     follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(ONE)

@@ -183,6 +183,20 @@ def test_words_typed_into_a_note_that_left_meanwhile_are_not_lost(composer):
     assert composer.draft() == "Use pounds after all"
 
 
+def test_words_for_a_note_that_left_stand_behind_what_is_in_the_message_box(qtbot, composer):
+    put(composer)
+    composer.set_text("And the dates")
+    composer.activateWindow()
+    button(composer, "noteEdit").click()
+    editor = rows(composer)[0].findChild(QLineEdit, "noteEditor")
+    qtbot.waitFocus(editor)
+    editor.setText("Use pounds after all")
+    follow(composer, NoteTaken(AGENT, "no_1", "me_1"))
+    qtbot.waitUntil(lambda: composer.box.edit.hasFocus())
+    qtbot.keyClicks(composer.box.edit, ", please")
+    assert composer.draft() == "And the dates\n\nUse pounds after all, please"
+
+
 def test_who_writes_in_a_note_that_leaves_goes_on_in_the_message_box(qtbot, composer):
     put(composer)
     composer.activateWindow()
