@@ -1,7 +1,7 @@
 """Finds what must be protected in a folder: places of git, and protected files.
 
-A folder is walked for each command, so what was found in a subfolder is kept for as long as its
-time of change stays the same.
+A folder is walked for each command, so what was found in a subfolder is kept for as long as the
+time of its last change stays the same: the one that no program can set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import msgspec
 # A folder that changed this recently may change again without its time telling.
 _UNSETTLED_NS = 50_000_000
 _MOST_FOLDERS = 100_000
-_BARE = {"HEAD", "objects", "refs"}
+# What a folder holds that git takes for a repository: one of these. The second has the rest in
+# another folder, which that file names.
+_BARE = ({"HEAD", "objects", "refs"}, {"HEAD", "commondir"})
 # What installers write and delete as a whole: a protected file in it would be in their way, and
 # nobody opens it. Deeper than this neither editors nor agents look for what is theirs.
 _INSTALLED = frozenset({
@@ -99,10 +101,10 @@ class FolderWalk:
     def _look(self, path: str, known: _Folder | None) -> _Folder | None:
         try:
             state = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - thousands of them
-            if known and (known.changed, known.inode) == (state.st_mtime_ns, state.st_ino):
+            if known and (known.changed, known.inode) == (state.st_ctime_ns, state.st_ino):
                 return known
-            is_settled = time.time_ns() - state.st_mtime_ns > _UNSETTLED_NS
-            changed = state.st_mtime_ns if is_settled else -1
+            is_settled = time.time_ns() - state.st_ctime_ns > _UNSETTLED_NS
+            changed = state.st_ctime_ns if is_settled else -1
             with os.scandir(path) as entries:
                 return self._read(path, list(entries), changed, state.st_ino)
         except OSError:
@@ -123,7 +125,7 @@ class FolderWalk:
             if entry.name not in closed and entry.is_dir(follow_symlinks=False)
         )
         # A folder that looks like a bare repository is one to git, whatever else is in it.
-        bare = ("",) if _BARE.issubset(names) else ()
+        bare = ("",) if any(each.issubset(names) for each in _BARE) else ()
         return _Folder(changed, inode, folders, (*git, *bare), tuple(protected))
 
 

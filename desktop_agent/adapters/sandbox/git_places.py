@@ -75,11 +75,20 @@ def folders_of(place: str) -> tuple[str, ...]:
     own = os.path.realpath(os.path.join(os.path.dirname(place), named))  # noqa: PTH118, PTH120
     if not _points_back(own, place):
         return ()
-    shared = _read_line(f"{own}/commondir")
-    if not shared:
+    if not _read_line(f"{own}/commondir"):
         return (own,)
-    common = os.path.realpath(os.path.join(own, shared))  # noqa: PTH118
-    return (common, own) if PurePath(own).is_relative_to(f"{common}/worktrees") else ()
+    common = shared_by(own)
+    return (common, own) if common else ()
+
+
+def shared_by(own: str) -> str:
+    """Return the folder that a linked work tree's own shares with others, which it lies in.
+
+    Nothing where it names none, or one that it does not lie in.
+    """
+    shared = _read_line(f"{own}/commondir")
+    common = os.path.realpath(os.path.join(own, shared)) if shared else ""  # noqa: PTH118
+    return common if common and PurePath(own).is_relative_to(f"{common}/worktrees") else ""
 
 
 def enclosing(folder: str, homes: tuple[str, ...]) -> str:

@@ -141,7 +141,9 @@ def _in_new(place: str, known: set[str]) -> Iterator[str]:
     if os.path.islink(place):  # noqa: PTH114
         yield place
     elif os.path.isdir(place):  # noqa: PTH112
-        yield from git_settings.hazards(place)
+        # A bare repository shows the folders of its linked work trees.
+        is_linked = git_places.shared_by(place) in known
+        yield from _in_own(place, is_linked=is_linked)
         for folder in _modules(f"{place}/modules"):
             yield from git_settings.hazards(folder)
     else:
@@ -150,8 +152,13 @@ def _in_new(place: str, known: set[str]) -> Iterator[str]:
         if not own or any(folder not in known for folder in shared):
             yield place
             return
-        links = {f"{own}/gitdir", f"{own}/commondir"} if shared else set[str]()
-        yield from (path for path in git_settings.hazards(own) if path not in links)
+        yield from _in_own(own, is_linked=bool(shared))
+
+
+def _in_own(folder: str, *, is_linked: bool) -> Iterator[str]:
+    """Yield what makes git run a program in a folder of its own; a linked one names another."""
+    links = {f"{folder}/gitdir", f"{folder}/commondir"} if is_linked else set[str]()
+    yield from (path for path in git_settings.hazards(folder) if path not in links)
 
 
 def _modules(folder: str) -> Iterator[str]:

@@ -124,6 +124,21 @@ ATTACKS = (
         where="evil",
     ),
     Attack(
+        "a new repository in a folder whose time is put back",
+        f"{_EVIL} && touch -d @1000000000 evil",
+        before="mkdir evil && touch -d @1000000000 evil && sleep 0.1",
+        where="evil",
+    ),
+    Attack(
+        "a folder that is a repository with its files elsewhere",
+        "mkdir -p evil/rest/objects evil/rest/refs; echo 'ref: refs/heads/main' > evil/HEAD;"
+        " echo rest > evil/commondir; git config -f evil/rest/config core.repositoryformatversion 1;"
+        " git config -f evil/rest/config extensions.worktreeConfig true;"
+        f' printf "{_MONITOR} > evil/config.worktree;'
+        ' printf "$BARE" "$PWD/evil" >> evil/config.worktree',
+        where="evil",
+    ),
+    Attack(
         "the settings of a submodule",
         f'printf "{_MONITOR} >> .git/modules/sub/config',
         before="git init -q ../source; git -C ../source -c user.name=P -c user.email=p@x commit -q"

@@ -21,6 +21,12 @@ from tests.adapters.sandbox.bench import SHELL, Bench, command_environment, make
 from tests.adapters.sandbox.conftest import need_sandbox
 from tests.engine.workspace.test_programs import first_on_the_path, put
 
+AUTHOR = {
+    f"GIT_{who}_{what}": "p@example.com"
+    for who in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
+
 
 @pytest.fixture
 async def bench(tmp_path: Path, own_home: Path) -> AsyncIterator[Bench]:
@@ -237,6 +243,15 @@ async def test_a_clone_with_its_submodules_is_left_as_it_is(bench: Bench) -> Non
     assert (bench.work / "copy" / "inner" / "tracked").exists()
     assert (bench.work / "tree" / "tracked").exists()
     free("git status", bench.work / "copy" / "inner")
+
+
+async def test_a_work_tree_of_a_bare_repository_is_left_as_it_is(bench: Bench) -> None:
+    make_repository(bench.folder / "source")
+    free(f"git clone -q --bare {bench.folder}/source .bare", bench.work)
+    script = "git -C .bare worktree add -q ../tree; git -C tree commit -q --allow-empty -m two"
+    done = await bench.run(f"{script}; git -C tree log --format=%s", git=True, more=AUTHOR)
+    assert (done.output, done.lines) == ("two\none\n", ())
+    assert "two" in bench.free("git log --format=%s", directory=bench.work / "tree").output
 
 
 async def test_what_a_command_left_is_renamed_and_not_deleted(bench: Bench) -> None:
