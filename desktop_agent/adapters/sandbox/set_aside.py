@@ -35,6 +35,7 @@ class Before(msgspec.Struct, frozen=True):
 
     `known` is what made git run programs already: the person's own. `named` are patterns of what
     the command was to make, as it was asked about. `refused` is what rules kept it from changing.
+    `protected` has each protected file's identity and that of the folder it lay in, by path.
     """
 
     found: dict[str, Found]
@@ -42,6 +43,7 @@ class Before(msgspec.Struct, frozen=True):
     known: dict[str, tuple[int, int]]
     named: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    protected: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {}
 
 
 def remember(
@@ -51,7 +53,10 @@ def remember(
     refused: tuple[str, ...] = (),
 ) -> Before:
     """Return how it is now."""
-    return Before(found, git, {path: identity(path) for path in _in_known(git)}, named, refused)
+    known = {path: identity(path) for path in _in_known(git)}
+    paths = (path for each in found.values() for path in each.protected)
+    protected = {path: (identity(path), identity(os.path.dirname(path))) for path in paths}  # noqa: PTH120
+    return Before(found, git, known, named, refused, protected)
 
 
 def set_aside_refused(boundary: Boundary, before: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,10 +103,12 @@ def _put_away(root: str, path: str, why: str) -> str:
 def _new_starters(before: Before, after: dict[str, Found]) -> Iterator[tuple[str, str]]:
     """Yield what is new and runs when somebody comes by, unless the command names it."""
     names = [os.path.basename(one.rstrip("/")).casefold() for one in before.named]  # noqa: PTH119
+    moved = frozenset(own for own, _ in before.protected.values())
     for root, found in after.items():
-        known = frozenset(before.found[root].protected)
         for path in found.protected:
-            if path in known or any(_is_named(path, name) for name in names):
+            if _was_there(before, path) or identity(path) in moved:
+                continue
+            if any(_is_named(path, name) for name in names):
                 continue
             name = os.path.basename(path).casefold()  # noqa: PTH119
             if name in _RUN_NAMES:
@@ -109,6 +116,12 @@ def _new_starters(before: Before, after: dict[str, Found]) -> Iterator[tuple[str
             for inner in _RUN_WITHIN.get(name, ()):
                 if os.path.lexists(f"{path}/{inner}") and not os.path.islink(path):  # noqa: PTH114
                     yield root, f"{path}/{inner}"
+
+
+def _was_there(before: Before, path: str) -> bool:
+    """Whether a path is what it was: a command moves no protected file, but the folder it is in."""
+    was = before.protected.get(path)
+    return was is not None and was[1] == identity(os.path.dirname(path))  # noqa: PTH120
 
 
 def _is_named(path: str, name: str) -> bool:
@@ -122,18 +135,34 @@ def _new_hazards(before: Before, after: dict[str, Found]) -> Iterator[tuple[str,
     for root, found in after.items():
         was = before.found[root].git
         known = {os.path.realpath(place) for place in (*was, *found.git)} | set(before.git.folders)
+        moved = {now: place for place, now in was.items()}
         for place, now in found.git.items():
-            if was.get(place) != now:
-                yield from ((root, path) for path in _in_new(place, known))
+            if was.get(place) == now:
+                continue
+            is_moved = now in moved and _is_folder(place)
+            new = _in_moved(before, moved[now], place) if is_moved else _in_new(place, known)
+            yield from ((root, path) for path in new)
 
 
 def _in_known(git: git_places.Protected) -> Iterator[str]:
     """Yield what makes git run programs in the repositories that were there before."""
     for folder in git.opened:
-        yield from git_settings.hazards(folder)
-        if os.path.lexists(f"{folder}/modules"):
-            yield f"{folder}/modules"
+        yield from _in_opened(folder)
     yield from (path for path in git.named if os.path.lexists(path))
+
+
+def _in_opened(folder: str) -> Iterator[str]:
+    yield from git_settings.hazards(folder)
+    if os.path.lexists(f"{folder}/modules"):
+        yield f"{folder}/modules"
+
+
+def _in_moved(before: Before, was: str, place: str) -> Iterator[str]:
+    """Yield what is new in a repository that lay at `was`: the person's own went with it."""
+    if was not in before.git.opened:
+        return
+    own = frozenset(before.known.values())
+    yield from (path for path in _in_opened(place) if identity(path) not in own)
 
 
 def _in_new(place: str, known: set[str]) -> Iterator[str]:
@@ -153,6 +182,10 @@ def _in_new(place: str, known: set[str]) -> Iterator[str]:
             yield place
             return
         yield from _in_own(own, is_linked=bool(shared))
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
 
 
 def _in_own(folder: str, *, is_linked: bool) -> Iterator[str]:

@@ -132,7 +132,8 @@ ATTACKS = (
     Attack(
         "a folder that is a repository with its files elsewhere",
         "mkdir -p evil/rest/objects evil/rest/refs; echo 'ref: refs/heads/main' > evil/HEAD;"
-        " echo rest > evil/commondir; git config -f evil/rest/config core.repositoryformatversion 1;"
+        " echo rest > evil/commondir;"
+        " git config -f evil/rest/config core.repositoryformatversion 1;"
         " git config -f evil/rest/config extensions.worktreeConfig true;"
         f' printf "{_MONITOR} > evil/config.worktree;'
         ' printf "$BARE" "$PWD/evil" >> evil/config.worktree',

@@ -177,6 +177,37 @@ async def test_a_repository_made_or_moved_meanwhile_is_seen_by_the_next_command(
     assert "Read-only file system" in refused.output
 
 
+async def test_a_folder_is_moved_with_what_would_run_in_it_and_made_anew_without(
+    bench: Bench,
+) -> None:
+    for name in ("a/.envrc", "a/.vscode/tasks.json"):
+        (bench.work / name).parent.mkdir(parents=True, exist_ok=True)
+        (bench.work / name).write_text("good")
+    script = (
+        "mv a b; mkdir -p a/.vscode; for f in .envrc .vscode/tasks.json; do echo bad > a/$f; done"
+    )
+    lines = (await bench.run(script)).lines
+    assert len(lines) == 2
+    for name in (".envrc", ".vscode/tasks.json"):
+        assert not (bench.work / "a" / name).exists()
+        assert (bench.work / "b" / name).read_text() == "good"
+
+
+@pytest.mark.parametrize("git", [False, True])
+async def test_a_repository_is_moved_with_its_settings_and_hooks(
+    bench: Bench, *, git: bool
+) -> None:
+    make_repository(bench.work / "a" / "own")
+    settings = bench.work / "a" / "own" / ".git" / "config"
+    settings.write_text(settings.read_text() + "[alias]\n\tst = status\n")
+    assert (await bench.run("mv a b", git=git)).lines == ()
+    assert bench.free("git st --short", directory=bench.work / "b" / "own").output == ""
+    assert (bench.work / "b" / "own" / ".git" / "hooks" / "post-commit").exists()
+    added = (await bench.run("mv b c; echo x > c/own/.git/config.worktree", git=git)).lines
+    assert len(added) == git
+    assert not (bench.work / "c" / "own" / ".git" / "config.worktree").exists()
+
+
 async def test_a_flood_of_files_does_not_leave_a_protected_one_open(bench: Bench) -> None:
     (bench.work / ".vscode").mkdir()
     (bench.work / ".vscode" / "tasks.json").write_text("{}")
