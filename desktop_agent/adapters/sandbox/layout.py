@@ -23,7 +23,7 @@ from desktop_agent.adapters.sandbox.set_aside import (
     set_aside,
     set_aside_refused,
 )
-from desktop_agent.adapters.sandbox.sockets import hide_sockets
+from desktop_agent.adapters.sandbox.sockets import BoundSockets
 from desktop_agent.adapters.sandbox.visible import Homes
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
@@ -70,6 +70,7 @@ class Layout:
         self._made = made
         self._protects = lru_cache(65_536)(protects)
         self._walks: dict[str, FolderWalk] = {}
+        self._sockets = BoundSockets()
         self._pipes = NamedPipes()
         self._lock = threading.Lock()
 
@@ -102,8 +103,8 @@ class Layout:
         git = _protect(mounts, boundary, directory, before)
         refused = unwritable(boundary) if boundary.is_changing else ()
         _refuse(mounts, boundary, refused)
-        hide_sockets(mounts)
         with self._lock:
+            self._sockets.hide(mounts)
             self._pipes.hide(mounts)
         more["TMPDIR"] = "/tmp"
         # What git brings is a repository's own, and not made by the command.

@@ -11,6 +11,7 @@ import stat
 import threading
 import time
 
+from desktop_agent.adapters.sandbox.descriptors import open_in_processes
 from desktop_agent.adapters.sandbox.mounts import Mounts
 
 # Looking through the descriptors of a desktop takes longer than all the rest of a command, so
@@ -47,26 +48,7 @@ class NamedPipes:
 
 def _open_paths() -> set[str]:
     """Return the paths that any process which we may look at has open."""
-    found: set[str] = set()
-    for process in _listed("/proc"):
-        if process.isdigit():
-            folder = f"/proc/{process}/fd"
-            found.update(_target(f"{folder}/{number}") for number in _listed(folder))
-    return {path for path in found if path.startswith("/")}
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)  # noqa: PTH208 - thousands of them
-    except OSError:
-        return []
-
-
-def _target(path: str) -> str:
-    try:
-        return os.readlink(path)  # noqa: PTH115 - thousands of them
-    except OSError:
-        return ""
+    return {held for _, held in open_in_processes() if held.startswith("/")}
 
 
 def _is_pipe(path: str) -> bool:

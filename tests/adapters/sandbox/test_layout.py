@@ -17,7 +17,13 @@ from desktop_agent.adapters.child_process import script_python
 from desktop_agent.adapters.sandbox.made_files import MadeFiles
 from desktop_agent.adapters.sandbox.sandbox import Programs
 from desktop_agent.core.workspace import OwnPlaces
-from tests.adapters.sandbox.bench import SHELL, Bench, command_environment, make_repository
+from tests.adapters.sandbox.bench import (
+    SHELL,
+    Bench,
+    command_environment,
+    interpreter,
+    make_repository,
+)
 from tests.adapters.sandbox.conftest import need_sandbox
 from tests.engine.workspace.test_programs import first_on_the_path, put
 
@@ -206,6 +212,32 @@ async def test_a_repository_is_moved_with_its_settings_and_hooks(
     added = (await bench.run("mv b c; echo x > c/own/.git/config.worktree", git=git)).lines
     assert len(added) == git
     assert not (bench.work / "c" / "own" / ".git" / "config.worktree").exists()
+
+
+@pytest.mark.parametrize("is_renamed", [False, True])
+async def test_a_socket_is_not_reached_by_a_name_that_the_system_does_not_list(
+    bench: Bench, *, is_renamed: bool
+) -> None:
+    bound = f"{bench.work}/bound" if is_renamed else "other"
+    lines = (
+        "import os, socket, sys; server = socket.socket(socket.AF_UNIX)",
+        f"server.bind({bound!r}); os.rename({bound!r}, 'other'); server.listen()",
+        "print('ready', flush=True); sys.stdin.read()",
+    )
+    connect = "import socket; socket.socket(socket.AF_UNIX).connect('other'); print('connected')"
+    with subprocess.Popen(
+        [*interpreter(), "-c", "\n".join(lines)],
+        cwd=bench.work,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+        tried = await bench.run([*interpreter(), "-c", connect])
+        control = bench.free([*interpreter(), "-c", connect])
+        server.communicate()
+    assert "ConnectionRefusedError" in tried.output
+    assert control.output == "connected\n"
 
 
 async def test_a_flood_of_files_does_not_leave_a_protected_one_open(bench: Bench) -> None:
