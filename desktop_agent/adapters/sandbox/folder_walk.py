@@ -30,12 +30,14 @@ _DEEPEST_PROTECTED = 4
 class Found(msgspec.Struct, frozen=True):
     """`git` are `.git` entries and bare repositories, with `(device, inode)` of each.
 
-    `protected` are files and folders. `is_whole` is false when there were too many folders.
+    `protected` are files and folders. `is_whole` is false when there were too many folders,
+    `closed` are those that could not be listed.
     """
 
     git: dict[str, tuple[int, int]] = {}
     protected: tuple[str, ...] = ()
     is_whole: bool = True
+    closed: tuple[str, ...] = ()
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -57,11 +59,12 @@ class FolderWalk:
         self._root = root
         self._is_protected = is_protected
         self._known: dict[str, _Folder] = {}
+        self._closed: list[str] = []
         self._last = Found()
 
     def walk(self) -> Found:
         """Return what is there now."""
-        known, self._known = self._known, {}
+        known, self._known, self._closed = self._known, {}, []
         git: dict[str, tuple[int, int]] = {}
         protected: list[str] = []
         # By depth: where there are too many folders, the deepest are left out.
@@ -96,7 +99,8 @@ class FolderWalk:
                 if place not in git and os.path.lexists(place):
                     git[place] = identity(place)
         kept = [path for path in last.protected if path in now]
-        return Found(git, tuple(dict.fromkeys((*kept, *protected))), is_whole=is_whole)
+        unique = tuple(dict.fromkeys((*kept, *protected)))
+        return Found(git, unique, is_whole=is_whole, closed=tuple(self._closed))
 
     def _look(self, path: str, known: _Folder | None) -> _Folder | None:
         try:
@@ -105,10 +109,16 @@ class FolderWalk:
                 return known
             is_settled = time.time_ns() - state.st_ctime_ns > _UNSETTLED_NS
             changed = state.st_ctime_ns if is_settled else -1
-            with os.scandir(path) as entries:
-                return self._read(path, list(entries), changed, state.st_ino)
         except OSError:
             return None
+        try:
+            with os.scandir(path) as entries:
+                return self._read(path, list(entries), changed, state.st_ino)
+        except PermissionError:
+            self._closed.append(path)
+        except OSError:
+            pass
+        return None
 
     def _read(
         self, path: str, entries: list[os.DirEntry[str]], changed: int, inode: int

@@ -54,11 +54,17 @@ def hazards(folder: str) -> Iterator[str]:
             yield f"{folder}/{name}"
     if os.path.lexists(f"{folder}/config") and not is_plain_config(f"{folder}/config"):
         yield f"{folder}/config"
-    hooks = Path(folder, "hooks")
+    yield from _hooks_in(Path(folder, "hooks"))
+
+
+def _hooks_in(hooks: Path) -> Iterator[str]:
     if hooks.is_symlink():
         yield str(hooks)
     elif hooks.is_dir():
-        yield from (str(hook) for hook in sorted(hooks.iterdir()) if hook.suffix != ".sample")
+        try:
+            yield from (str(hook) for hook in sorted(hooks.iterdir()) if hook.suffix != ".sample")
+        except PermissionError:  # git needs no list of them
+            yield str(hooks)
 
 
 def is_plain_config(path: str) -> bool:

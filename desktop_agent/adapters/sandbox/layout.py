@@ -19,6 +19,8 @@ from desktop_agent.adapters.sandbox.mounts import Mounts, is_in
 from desktop_agent.adapters.sandbox.pipes import NamedPipes
 from desktop_agent.adapters.sandbox.set_aside import (
     Before,
+    few_of_lines,
+    make_readable,
     remember,
     set_aside,
     set_aside_refused,
@@ -116,7 +118,18 @@ class Layout:
         """Put right what a command left that has ended; return a line for each thing."""
         found = plan.before.found
         lines = set_aside_refused(plan.boundary, plan.before.refused)
-        return (*lines, *set_aside(plan.before, {root: self.find(root) for root in found}))
+        after, opened = dict[str, Found](), dict[str, str]()
+        for root in found:
+            after[root] = self._find_all(root, found[root].closed, opened)
+        return (*lines, *set_aside(plan.before, after), *few_of_lines([*opened.values()]))
+
+    def _find_all(self, root: str, closed: tuple[str, ...], opened: dict[str, str]) -> Found:
+        """Look also into the folders that a command has closed: git needs no list of them."""
+        found = self.find(root)
+        while new := set(found.closed).difference(closed, opened):
+            opened |= {path: make_readable(root, path) for path in sorted(new)}
+            found = self.find(root)
+        return found
 
     def find(self, root: str) -> Found:
         """Return what must be protected below a folder."""

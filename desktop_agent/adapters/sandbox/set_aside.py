@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
@@ -71,11 +72,15 @@ def set_aside_refused(boundary: Boundary, before: tuple[str, ...]) -> tuple[str,
     except ToolError as error:
         return (f"What a rule refuses to write was not looked for: {error}",)
     new = sorted(set(found).difference(before))
-    lines = [_put_away(_deepest(path, boundary.write_roots), path, _REFUSED) for path in new]
-    shown = lines[:_MOST_TOLD]
-    return (
-        (*shown, f"And {len(lines) - len(shown)} more.") if len(lines) > len(shown) else (*shown,)
+    return few_of_lines(
+        [_put_away(_deepest(path, boundary.write_roots), path, _REFUSED) for path in new]
     )
+
+
+def few_of_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the first lines, and how many there are besides."""
+    shown = (*lines[:_MOST_TOLD],)
+    return (*shown, f"And {len(lines) - len(shown)} more.") if len(lines) > len(shown) else shown
 
 
 def set_aside(before: Before, after: dict[str, Found]) -> tuple[str, ...]:
@@ -91,6 +96,26 @@ def set_aside(before: Before, after: dict[str, Found]) -> tuple[str, ...]:
     if not all(found.is_whole for found in after.values()):
         lines.append("There are too many folders: not all were searched for new repositories.")
     return tuple(lines)
+
+
+def make_readable(root: str, path: str) -> str:
+    """Let the person list a folder of theirs that a command has closed; return a line for it."""
+    flags = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+    try:
+        top = os.open(root, flags)
+        try:
+            folder = open_beneath(top, os.path.relpath(path, root), flags)
+        finally:
+            os.close(top)
+        try:
+            mode = stat.S_IMODE(os.fstat(folder).st_mode)
+            # A descriptor that only names a folder changes it by this path alone.
+            os.chmod(f"/proc/self/fd/{folder}", mode | stat.S_IRUSR | stat.S_IXUSR)  # noqa: PTH101
+        finally:
+            os.close(folder)
+    except OSError as error:
+        return f"{path} was not searched for what runs by itself: {error.strerror or error}."
+    return f"{path} could not be searched for what runs by itself: it was made readable."
 
 
 def _put_away(root: str, path: str, why: str) -> str:
@@ -218,7 +243,8 @@ def _rename(root: str, path: str) -> str:
     top = open_root(root)
     try:
         relative = os.path.relpath(folder, root)
-        where = open_beneath(top, relative, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        # Named, not read: a command may have closed it to whoever lists it.
+        where = open_beneath(top, relative, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     finally:
         os.close(top)
     try:

@@ -117,6 +117,22 @@ ATTACKS = (
         where="evil",
     ),
     Attack(
+        "a new repository that can't be listed", f"{_EVIL} && chmod 311 evil/.git", where="evil"
+    ),
+    Attack(
+        "a new repository in folders that can't be listed",
+        f"mkdir -p evil && cd evil && {_EVIL} && chmod 311 evil . ",
+        where="evil/evil",
+    ),
+    Attack(
+        "a new repository with hooks that can't be listed",
+        "git init -q evil && echo x > evil/x && git -C evil add x && mkdir -p evil/.git/hooks &&"
+        ' printf "$BODY" > evil/.git/hooks/post-index-change &&'
+        " chmod +x evil/.git/hooks/post-index-change && sleep 0.01 && touch evil/x &&"
+        " chmod 311 evil/.git/hooks",
+        where="evil",
+    ),
+    Attack(
         "a folder that is a repository",
         "mkdir -p evil/objects evil/refs; echo 'ref: refs/heads/main' > evil/HEAD;"
         f' printf "{_MONITOR} > evil/config;'
