@@ -11,7 +11,8 @@ LARGEST = 256 * 1024
 def read_small(path: str, *, follows: bool = True) -> str:
     """Return the text of a regular file, nothing where there is none, or a larger one.
 
-    Bytes that are not UTF-8 come as os.fsdecode gives them.
+    Bytes that are not UTF-8 come as os.fsdecode gives them, a zero byte as a character that no
+    path can be understood by, instead of one that looking up a path fails with.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follows else os.O_NOFOLLOW)
     try:
@@ -25,4 +26,4 @@ def read_small(path: str, *, follows: bool = True) -> str:
             held = file.read(LARGEST + 1)
         except OSError:
             return ""
-    return os.fsdecode(held) if len(held) <= LARGEST else ""
+    return os.fsdecode(held).replace("\0", "\ufffd") if len(held) <= LARGEST else ""

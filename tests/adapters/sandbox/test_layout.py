@@ -340,6 +340,31 @@ async def test_pipes_and_floods_in_place_of_settings_hold_nothing_up(bench: Benc
     assert "new/.git/config" in line
 
 
+async def test_zero_bytes_in_settings_stop_no_command_and_hide_nothing_that_it_left(
+    bench: Bench,
+) -> None:
+    make_repository(bench.work)
+    settings = {
+        ".venv/pyvenv.cfg": "home = /a\0b/bin\n",
+        ".git/config": "[core]\n\thooksPath = a\0b\n",
+        "tree/.git": "gitdir: ../shared\n",
+        "shared/config": "[core]\n\tworktree = a\0b\n",
+    }
+    for name, text in settings.items():
+        (bench.work / name).parent.mkdir(exist_ok=True)
+        (bench.work / name).write_text(text)
+    script = (
+        "mkdir a b; printf 'gitdir: x\\0y\\n' > a/.git; git init -q b;"
+        " printf 'x\\0y\\n' > b/.git/commondir; echo made"
+    )
+    done = await bench.run(script)
+    assert done.output == "made\n"
+    assert {line.split(" could ")[0] for line in done.lines} == {
+        f"{bench.work}/{name}" for name in ("a/.git", "b/.git/commondir")
+    }
+    assert (await bench.run("echo fine")).output == "fine\n"
+
+
 async def test_what_is_put_in_the_place_of_a_file_while_a_command_is_prepared_is_not_shown(
     bench: Bench,
 ) -> None:
