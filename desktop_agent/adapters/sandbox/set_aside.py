@@ -178,8 +178,11 @@ def _in_known(git: git_places.Protected) -> Iterator[str]:
 
 def _in_opened(folder: str) -> Iterator[str]:
     yield from git_settings.hazards(folder)
-    if os.path.lexists(f"{folder}/modules"):
+    if os.path.islink(f"{folder}/modules"):  # noqa: PTH114
         yield f"{folder}/modules"
+        return
+    for inner in _modules(f"{folder}/modules"):
+        yield from git_settings.hazards(inner)
 
 
 def _in_moved(before: Before, was: str, place: str) -> Iterator[str]:

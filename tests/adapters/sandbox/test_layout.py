@@ -308,6 +308,18 @@ async def test_a_clone_with_its_submodules_is_left_as_it_is(bench: Bench) -> Non
     free("git status", bench.work / "copy" / "inner")
 
 
+async def test_a_submodule_that_is_added_is_left_as_it_is_but_for_its_hooks(bench: Bench) -> None:
+    make_repository(bench.work / "part")
+    make_repository(bench.work / "whole")
+    script = (
+        "cd whole; git -c protocol.file.allow=always submodule --quiet add ../part inner;"
+        " touch .git/modules/inner/hooks/pre-push; echo"
+    )
+    (line,) = (await bench.run(script, git=True)).lines
+    assert "whole/.git/modules/inner/hooks/pre-push could" in line
+    free("git status && git -C inner log", bench.work / "whole")
+
+
 async def test_a_work_tree_of_a_bare_repository_is_left_as_it_is(bench: Bench) -> None:
     make_repository(bench.folder / "source")
     free(f"git clone -q --bare {bench.folder}/source .bare", bench.work)
