@@ -62,6 +62,7 @@ class RunningCommand:
         self._exited = asyncio.Event()
         self._drained = asyncio.Event()
         self._unrested = 0
+        self._unsent = b""
         self._has_left_none = False
         self._timer: asyncio.TimerHandle | None = None
         self._enclosure = launch.enclosure
@@ -134,15 +135,33 @@ class RunningCommand:
         return await asyncio.to_thread(process_tree.members, self.mark, self.pid, self.began)
 
     def write(self, text: str) -> None:
-        """Give the command a line of input; raises ToolError when it doesn't listen."""
+        """Give the command a line of input; raises ToolError when it doesn't listen.
+
+        What its pipe has no room for follows while the command reads.
+        """
         if self._process.stdin is None or self._exited.is_set():
             raise ToolError("the command doesn't take input any more.")
+        if self._unsent:
+            raise ToolError("the command isn't reading its input.")
+        pipe, content = self._process.stdin.fileno(), text.encode()
         try:
-            os.write(self._process.stdin.fileno(), text.encode())
+            self._unsent = content[os.write(pipe, content) :]
         except BlockingIOError:
             raise ToolError("the command isn't reading its input.") from None
         except OSError:
             raise ToolError("the command closed its input.") from None
+        if self._unsent:
+            self._loop.add_writer(pipe, self._send_more, pipe)
+
+    def _send_more(self, pipe: int) -> None:
+        try:
+            self._unsent = self._unsent[os.write(pipe, self._unsent[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._unsent = b""
+        if not self._unsent:
+            self._loop.remove_writer(pipe)
 
     def _start_reading(self) -> None:
         pipe = self._process.stdout
@@ -192,10 +211,16 @@ class RunningCommand:
             self._loop.remove_reader(pipe.fileno())
             pipe.close()
         if self._process.stdin is not None and self._exited.is_set():
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
+            self._end_input(self._process.stdin)
         self.output.close()
         self._drained.set()
+
+    def _end_input(self, pipe: IO[bytes]) -> None:
+        if self._unsent and not pipe.closed:
+            self._loop.remove_writer(pipe.fileno())
+        self._unsent = b""
+        with contextlib.suppress(OSError):
+            pipe.close()
 
     def _read_in_thread(self, pipe: IO[bytes]) -> None:
         """Windows: pipes can't be waited for by the loop, so a thread reads, piece by piece."""

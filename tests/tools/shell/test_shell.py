@@ -468,6 +468,21 @@ async def test_typing_into_a_program_is_shown_first(bench: Bench) -> None:
     assert preview.command == "rm -rf x\n"
 
 
+async def test_a_long_text_is_typed_to_its_end(bench: Bench) -> None:
+    await bench.run(shell, command="head -c 1000000 | wc -c", run_in_background=True)
+    await bench.run(shell_input, job_id="job_1", text="x" * 1_000_000)
+    text = (await bench.run(shell_job, job_id="job_1", wait_s=120)).text
+    assert "1000000\n[job_1 ended with exit code 0" in text
+
+
+async def test_a_text_that_a_command_does_not_read_holds_nothing_up(bench: Bench) -> None:
+    await bench.run(shell, command="exec sleep 600", run_in_background=True)
+    await bench.run(shell_input, job_id="job_1", text="x" * 1_000_000)
+    with pytest.raises(ToolError, match="isn't reading"):
+        await bench.run(shell_input, job_id="job_1", text="y")
+    assert "Ended" in (await bench.run(shell_job, job_id="job_1", action="kill")).text
+
+
 async def test_an_unknown_background_command_is_an_error_in_words(bench: Bench) -> None:
     with pytest.raises(ToolError, match="none"):
         await bench.run(shell_job, job_id="job_9")
