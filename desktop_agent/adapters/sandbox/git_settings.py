@@ -43,6 +43,7 @@ _PLAIN_KEYS = {
     "extensions": {"partialclone", "objectformat", "compatobjectformat", "refstorage", "noop"},
     "lfs": {"repositoryformatversion"},
 }  # fmt: skip
+_COMMENT = re.compile("[#;]")
 # An address of this kind is a command.
 _RUNS_AS_ADDRESS = re.compile(r"ext::|.*\bext::|-", re.DOTALL)
 
@@ -83,15 +84,22 @@ def named_in(folder: str) -> Iterator[str]:
     for line in text.splitlines():
         words = line.strip()
         if words.startswith("["):
-            section = words[1:].lower()
-            continue
+            # An entry may follow on the same line.
+            section, _, words = words[1:].partition("]")
+            section, words = section.lower(), words.strip()
         name, _, value = (part.strip() for part in words.partition("="))
-        value = value.strip('"')
+        value = _without_comment(value)
         if name.lower() == "hookspath" and value:
             # Git takes it relative to the work tree, settings relative to the file.
             yield os.path.normpath(PurePath(folder).parent / value)
         elif name.lower() == "path" and section.startswith("include") and value:
             yield os.path.normpath(PurePath(folder) / value)
+
+
+def _without_comment(value: str) -> str:
+    if value.startswith('"'):
+        return value[1:].partition('"')[0]
+    return _COMMENT.split(value, maxsplit=1)[0].rstrip()
 
 
 def _is_plain(text: str) -> bool:

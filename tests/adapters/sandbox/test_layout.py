@@ -352,6 +352,23 @@ async def test_pipes_and_floods_in_place_of_settings_hold_nothing_up(bench: Benc
     assert "new/.git/config" in line
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["[core] hooksPath = mine", "[core]\nhooksPath = mine # ours", '[core]\nhooksPath="mine";'],
+)
+async def test_hooks_that_settings_name_are_kept_however_that_is_written(
+    bench: Bench, written: str
+) -> None:
+    make_repository(bench.work)
+    with (bench.work / ".git" / "config").open("a") as settings:
+        settings.write(f"{written}\n")
+    (line,) = (await bench.run("mkdir mine; echo x > mine/pre-push")).lines
+    assert "mine could make git run a program" in line
+    (bench.work / "mine").mkdir()
+    refused = await bench.run("echo x > mine/pre-push")
+    assert "Read-only file system" in refused.output
+
+
 async def test_zero_bytes_in_settings_stop_no_command_and_hide_nothing_that_it_left(
     bench: Bench,
 ) -> None:
