@@ -31,11 +31,15 @@ class Protected(msgspec.Struct, frozen=True):
     named: tuple[str, ...]
 
 
-def protect(mounts: Mounts, found: Iterable[str], opened: Collection[str]) -> Protected:
+def protect(
+    mounts: Mounts, found: Iterable[str], opened: Collection[str], hooks: str = ""
+) -> Protected:
     """Make what belongs to git read-only; of what is `opened` only what would run by itself.
 
     `found` are `.git` entries and bare repositories, as real paths, `opened` some of them.
+    `hooks` is where the person's own settings say that hooks are, in every work tree.
     """
+    found = tuple(found)
     folders: list[str] = []
     writable: list[str] = []
     for place in found:
@@ -51,7 +55,9 @@ def protect(mounts: Mounts, found: Iterable[str], opened: Collection[str]) -> Pr
         writable += behind if place in opened else ()
     unique = tuple(dict.fromkeys(folders))
     # Before the folders themselves are mounts, and say nothing about what they lie in.
-    named = [path for folder in unique for path in named_in(folder) if mounts.is_writable(path)]
+    named = [path for folder in unique for path in named_in(folder)]
+    named += [_beside(place, hooks) for place in found if hooks]
+    named = [path for path in named if mounts.is_writable(path)]
     for folder in unique:
         _protect_folder(mounts, folder, is_writable=folder in writable)
     for path in named:
@@ -60,6 +66,10 @@ def protect(mounts: Mounts, found: Iterable[str], opened: Collection[str]) -> Pr
         if os.path.exists(real) and mounts.is_writable(real) and not mounts.holds(real):  # noqa: PTH110
             mounts.show(real)
     return Protected(unique, tuple(dict.fromkeys(writable)), tuple(dict.fromkeys(named)))
+
+
+def _beside(place: str, name: str) -> str:
+    return os.path.normpath(os.path.join(os.path.dirname(place), name))  # noqa: PTH118, PTH120
 
 
 def folders_of(place: str) -> tuple[str, ...]:

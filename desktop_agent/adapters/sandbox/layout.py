@@ -102,7 +102,7 @@ class Layout:
         _hide_own(mounts, boundary)
         changing = boundary.write_roots if boundary.is_changing else ()
         before = {root: self.find(root) for root in changing}
-        git = _protect(mounts, boundary, directory, before)
+        git = _protect(mounts, boundary, directory, before, self._hooks(homes, roots))
         refused = unwritable(boundary) if boundary.is_changing else ()
         _refuse(mounts, boundary, refused)
         with self._lock:
@@ -143,6 +143,10 @@ class Layout:
             if root not in self._walks:
                 self.find(root)
 
+    def _hooks(self, homes: Homes, roots: tuple[str, ...]) -> str:
+        found = (self._made.hooks(home, root) for home in homes.paths for root in roots[:1])
+        return next(filter(None, found), "")
+
     def _is_protected(self, folder: str, name: str) -> bool:
         # Names of the folders above are the person's choice; what counts is the last two.
         return self._protects(f"{os.path.basename(folder)}/{name}")  # noqa: PTH119 - thousands
@@ -164,7 +168,7 @@ class Layout:
 
 
 def _protect(
-    mounts: Mounts, boundary: Boundary, directory: str, found: dict[str, Found]
+    mounts: Mounts, boundary: Boundary, directory: str, found: dict[str, Found], hooks: str
 ) -> Protected:
     # What is hidden for another reason stays hidden.
     git = [place for each in found.values() for place in each.git if not mounts.is_hidden(place)]
@@ -179,7 +183,7 @@ def _protect(
             mounts.show(path)
     near = [place for place in git if _is_in_any(directory, (os.path.dirname(place),))]  # noqa: PTH120
     opened = git if len(git) <= _MOST_OPENED else near
-    result = git_places.protect(mounts, git, opened if boundary.is_git_writable else ())
+    result = git_places.protect(mounts, git, opened if boundary.is_git_writable else (), hooks)
     # What is only read still has to be found: the repository of a linked work tree, say.
     others = [f"{root}/.git" for root in boundary.read_roots if root not in found]
     others += [f"{root}/.git" for root in boundary.write_roots if root not in found]

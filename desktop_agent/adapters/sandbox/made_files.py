@@ -24,6 +24,8 @@ _GIT_KEYS = re.compile(
     r"|excludesfile)|commit\.gpgsign|tag\.gpgsign|pull\.(rebase|ff)|push\.default|merge\.(ff"
     r"|conflictstyle)|rebase\.(autosquash|autostash)|safe\.directory|diff\.algorithm"
 )
+# Not shown: the person's hooks are not for what commands do.
+_HOOKS = "core.hookspath"
 _WITH_PASSWORD = re.compile(r"://[^/\s]*@")
 _GIT_S = 5.0
 
@@ -33,7 +35,7 @@ class MadeFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._git: dict[tuple[object, ...], bytes] = {}
+        self._git: dict[tuple[object, ...], list[tuple[str, str]]] = {}
 
     def of(self, home: str, root: str) -> dict[str, str]:
         """Return what to show in a home: the path there, and the file of ours.
@@ -41,16 +43,18 @@ class MadeFiles:
         `root` is the folder worked in: a person may be somebody else in some of them.
         """
         found = {f"{home}/{name}": _without_secrets(Path(home, name)) for name in _COPIED}
-        found[f"{home}/.gitconfig"] = self._git_settings(home, root)
+        found[f"{home}/.gitconfig"] = _written(self._git_settings(home, root))
         return {target: self._kept(content) for target, content in found.items() if content}
 
     def ignored(self, home: str, root: str) -> str:
         """Return the person's own list of what git ignores, nothing if there is none."""
-        for line in self._git_settings(home, root).decode(errors="replace").splitlines():
-            name, _, value = line.partition("=")
-            if name.strip() == "excludesfile":
-                return os.path.realpath(value.strip().strip('"').replace("~", home, 1))
-        return ""
+        said = dict(self._git_settings(home, root)).get("core.excludesfile", "")
+        return os.path.realpath(said.replace("~", home, 1)) if said else ""
+
+    def hooks(self, home: str, root: str) -> str:
+        """Return where in each of their repositories a person keeps hooks, nothing if in none."""
+        said = dict(self._git_settings(home, root)).get(_HOOKS, "")
+        return "" if said.startswith(("/", "~")) or "\0" in said else said
 
     def _kept(self, content: bytes) -> str:
         path = self._folder / hashlib.sha256(content).hexdigest()[:24]
@@ -58,14 +62,14 @@ class MadeFiles:
             write_private(path, content)
         return str(path)
 
-    def _git_settings(self, home: str, root: str) -> bytes:
+    def _git_settings(self, home: str, root: str) -> list[tuple[str, str]]:
         stamps = tuple(_stamp(Path(home, name)) for name in _GIT_SOURCES)
         key = (home, root, stamps)
         if key not in self._git:
             try:
-                self._git[key] = _written(_git_says(home, root)) if any(stamps) else b""
+                self._git[key] = _git_says(home, root) if any(stamps) else []
             except subprocess.TimeoutExpired:
-                return b""  # a busy machine: the next command asks again
+                return []  # a busy machine: the next command asks again
         return self._git[key]
 
 
@@ -86,12 +90,18 @@ def _git_says(home: str, root: str) -> list[tuple[str, str]]:
     except OSError:
         return []
     pairs = (entry.partition("\n") for entry in done.stdout.decode(errors="replace").split("\0"))
-    return [(name, value) for name, _, value in pairs if _GIT_KEYS.fullmatch(name.lower())]
+    return [(name, value) for name, _, value in pairs if _is_of_use(name.lower())]
+
+
+def _is_of_use(name: str) -> bool:
+    return name == _HOOKS or _GIT_KEYS.fullmatch(name) is not None
 
 
 def _written(pairs: Iterable[tuple[str, str]]) -> bytes:
     lines: list[str] = []
     for name, value in pairs:
+        if name == _HOOKS:
+            continue
         section, _, key = name.partition(".")
         quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         lines.append(f'[{section}]\n\t{key} = "{quoted}"\n')
