@@ -14,6 +14,7 @@ from desktop_agent.core.mcp import McpTool
 from desktop_agent.core.messages import ImagePart
 from desktop_agent.core.parts.pictures import whole_picture_type
 from desktop_agent.core.pipes.mcp_pipe import CallAnswered
+from desktop_agent.mcp_host.schemas import plain_schema
 
 LONGEST_NAME = 1_000
 LONGEST_DESCRIPTION = 2_000
@@ -43,7 +44,7 @@ def tool_of(tool: mcp_types.Tool) -> McpTool | None:
         mark = "reads" if hints.read_only_hint else "changes"
     elif hints is not None and hints.destructive_hint is not None:
         mark = "changes"
-    return McpTool(tool.name, description, schema, mark, digest)
+    return McpTool(tool.name, description, plain_schema(schema), mark, digest)
 
 
 def answer_of(id_: int, result: mcp_types.CallToolResult) -> CallAnswered:
