@@ -27,6 +27,8 @@ Family = Literal["anthropic", "gemini", "responses", "deepseek", "mistral", "cha
 # Their models, wherever they are served, are as strict as they are themselves.
 _MISTRALS = ("mistral", "mixtral", "ministral", "codestral", "devstral", "magistral", "pixtral")
 
+_MARK = {"type": "ephemeral"}
+
 
 def family_of(model: str) -> Family:
     """Return who reads a history: it goes back with its signatures, and in the form it takes."""
@@ -226,17 +228,27 @@ def _result_text(result: ToolResult) -> str:
 
 
 def _with_cache_marks(system: str, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Ask Anthropic to keep the prompt so far: a step then pays for what is new."""
-    mark = {"type": "ephemeral"}
-    if said and said[-1]["role"] in {"user", "tool"}:
-        last = said[-1]
-        content = last["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        if last["role"] == "tool":
-            last["cache_control"] = mark
-        elif blocks and (blocks[-1].get("text") or blocks[-1].get("image_url")):
-            last["content"] = [*blocks[:-1], {**blocks[-1], "cache_control": mark}]
+    """Ask Anthropic to keep the prompt so far: a step then pays for what is new.
+
+    It looks for what it kept no more than 20 blocks before a mark, and a step of many calls is
+    longer: so the end of the request before is marked again.
+    """
+    answers = [place for place, one in enumerate(said) if one["role"] == "assistant"]
+    ends = {len(said), answers[-1] if answers else 0} - {0}
+    for end in ends:
+        _mark(said[end - 1])
     if not system:
         return said
-    block = {"type": "text", "text": system, "cache_control": mark}
+    block = {"type": "text", "text": system, "cache_control": dict(_MARK)}
     return [{"role": "system", "content": [block]}, *said]
+
+
+def _mark(last: dict[str, Any]) -> None:
+    """Mark the end of a message that is not the model's own; an empty text can't be marked."""
+    content = last["content"]
+    if last["role"] == "tool":
+        last["cache_control"] = dict(_MARK)
+    elif last["role"] == "user":
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if blocks and (blocks[-1].get("text") or blocks[-1].get("image_url")):
+            last["content"] = [*blocks[:-1], {**blocks[-1], "cache_control": dict(_MARK)}]
