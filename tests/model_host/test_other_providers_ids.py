@@ -1,4 +1,4 @@
-"""A conversation that goes on with another provider: its tool calls in the form that it takes."""
+"""A conversation that goes on with another provider: calls and thinking in the form it takes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.ids import new_message_id
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ToolCall, ToolResult
-from tests.helpers.providers import LoopbackProvider
-from tests.model_host.conftest import hear, request_to, user
+from tests.helpers.providers import Calls, LoopbackProvider, RedactedThink, Think
+from tests.model_host.conftest import hear, request_to, said, user
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -75,3 +75,48 @@ async def test_ids_and_order_are_those_that_mistral_takes(model, name) -> None:
     roles = [one["role"] for one in sent]
     assert ("tool", "user") not in list(pairwise(roles))
     assert "Go on" in str(sent[-1])
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "is_sent"),
+    [
+        ("anthropic/MiniMax-M2", "anthropic/claude-sonnet-4-5", False),
+        ("anthropic/claude-sonnet-4-5", "anthropic/MiniMax-M2", False),
+        ("anthropic/MiniMax-M2", "anthropic/MiniMax-M2", True),
+        ("anthropic/claude-opus-4-1", "anthropic/claude-sonnet-4-5", True),
+    ],
+)
+async def test_what_one_signed_is_not_sent_to_another_that_speaks_as_anthropic(
+    model, first, then, is_sent
+) -> None:
+    thoughts = [Think("Which?"), RedactedThink()]
+    with LoopbackProvider("anthropic", [[*thoughts, Calls(("read", {"path": "a"}))]]) as provider:
+        request = replace(request_to(provider), model=first)
+        heard = await hear(model, request)
+        results = tuple(ToolResult(call.id, "text") for call in heard.calls)
+        result = Message(new_message_id(), "tool", results)
+        messages = (*request.messages, said(heard.answer), result)
+        assert (await hear(model, replace(request, model=then, messages=messages))).text == "Done."
+        sent = provider.requests[-1].body["messages"][1]["content"]
+    kinds = [block["type"] for block in sent]
+    thinking = ["thinking", "redacted_thinking"] if is_sent else []
+    assert kinds == [*thinking, "tool_use"]
+
+
+async def test_what_ones_own_server_reasoned_is_not_sent_to_another(model) -> None:
+    script = [[Think("Which?"), Calls(("read", {"path": "a"}))]]
+    with LoopbackProvider("responses", script) as first, LoopbackProvider("responses") as other:
+        request = request_to(first)
+        heard = await hear(model, request)
+        results = tuple(ToolResult(call.id, "text") for call in heard.calls)
+        result = Message(new_message_id(), "tool", results)
+        messages = (*request.messages, said(heard.answer), result)
+        for provider in (first, other):
+            elsewhere = replace(request_to(provider), messages=messages)
+            assert (await hear(model, elsewhere)).text == "Done."
+        kinds = [
+            [item["type"] for item in provider.requests[-1].body["input"]]
+            for provider in (first, other)
+        ]
+    assert "reasoning" in kinds[0]
+    assert "reasoning" not in kinds[1]

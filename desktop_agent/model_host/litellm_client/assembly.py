@@ -82,8 +82,12 @@ class _Text(msgspec.Struct):
 class Assembly:
     """One answer being put together. `tools` are the names we registered."""
 
-    def __init__(self, family: Family, tools: Iterable[str], used_ids: set[str]) -> None:
+    def __init__(
+        self, family: Family, tools: Iterable[str], used_ids: set[str], maker: str = ""
+    ) -> None:
+        """`maker` is who makes the signatures, the family itself where nobody is named."""
         self._family: Family = family
+        self._maker = maker or family
         self._tools = frozenset(tools)
         self._used_ids = used_ids
         self._parts: list[_Text | _Call] = []
@@ -236,7 +240,7 @@ class Assembly:
         if part.kind == "text":
             return TextPart(text)
         is_redacted = part.kind == "redacted"
-        return ThinkingPart(text, seal(self._family, part.signature), is_redacted)
+        return ThinkingPart(text, seal(self._maker, part.signature), is_redacted)
 
     def _made_call(
         self, call: _Call, finish: FinishReason, deltas: list[Delta]
@@ -258,12 +262,12 @@ class Assembly:
         if not id_ or id_ in self._used_ids:
             id_ = new_call_id()
         self._used_ids.add(id_)
-        return ToolCall(id_, call.name, arguments, raw, seal(self._family, call.signature))
+        return ToolCall(id_, call.name, arguments, raw, seal(self._maker, call.signature))
 
     def _with_reasoning(
         self, parts: list[TextPart | ThinkingPart | ToolCall]
     ) -> list[TextPart | ThinkingPart | ToolCall]:
-        signature = seal(self._family, json.dumps(_plain(self._reasoning_items)))
+        signature = seal(self._maker, json.dumps(_plain(self._reasoning_items)))
         for position, part in enumerate(parts):
             if isinstance(part, ThinkingPart):
                 parts[position] = ThinkingPart(part.text, signature)

@@ -21,6 +21,7 @@ from desktop_agent.core.parts.origins import AppNotice
 from desktop_agent.core.prose.framing import for_model, framed
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.model_host.litellm_client.call_ids import mistral_id, short_id
+from desktop_agent.model_host.litellm_client.patches import OPENAI_HOST
 
 Family = Literal["anthropic", "gemini", "responses", "deepseek", "mistral", "chat"]
 
@@ -44,15 +45,28 @@ def family_of(model: str) -> Family:
     return "mistral" if any(word in name for word in _MISTRALS) else "chat"
 
 
-def seal(family: Family, signature: str) -> str:
+def maker_of(model: str, api_base: str = "") -> str:
+    """Return who makes this model's signatures, and takes them back.
+
+    Many speak Anthropic's language, and OpenAI's: what they sign is refused by those two.
+    """
+    family, name = family_of(model), model.lower()
+    if family == "anthropic" and "claude" not in name:
+        return f"{family} {name} {api_base}".replace(":", "-")
+    if family == "responses" and api_base and OPENAI_HOST not in api_base:
+        return f"{family} {api_base}".replace(":", "-")
+    return family
+
+
+def seal(maker: str, signature: str) -> str:
     """Mark a signature with who made it: another provider would refuse it."""
-    return f"{family}:{signature}" if signature else ""
+    return f"{maker}:{signature}" if signature else ""
 
 
-def unseal(family: Family, sealed: str) -> str:
-    """Return the signature unchanged when this family made it, else nothing."""
+def unseal(maker: str, sealed: str) -> str:
+    """Return the signature unchanged when this one made it, else nothing."""
     owner, _, signature = sealed.partition(":")
-    return signature if owner == family else ""
+    return signature if owner == maker else ""
 
 
 class _Entry(msgspec.Struct):
@@ -76,9 +90,10 @@ class Conversation(msgspec.Struct):
         self.model = request.model
         del self.entries[kept:]
         family = family_of(request.model)
+        maker = maker_of(request.model, request.api_base)
         is_demo = request.model == DEMO_MODEL
         for message in request.messages:
-            converted = [] if is_demo else convert(message, family)
+            converted = [] if is_demo else convert(message, family, maker)
             ids = tuple(call.id for call in message.tool_calls)
             self.entries.append(_Entry(message, converted, ids))
 
@@ -102,10 +117,13 @@ class Conversation(msgspec.Struct):
         return [{"role": "system", "content": system}, *said] if system else said
 
 
-def convert(message: Message, family: Family) -> list[dict[str, Any]]:
-    """Convert one message; tool results become one message each."""
+def convert(message: Message, family: Family, maker: str = "") -> list[dict[str, Any]]:
+    """Convert one message; tool results become one message each.
+
+    `maker` is whose signatures go back, the family itself where nobody is named.
+    """
     if message.role == "assistant":
-        return [_assistant(message, family)]
+        return [_assistant(message, family, maker or family)]
     if message.role == "tool":
         return _results(message.results, family)
     return [{"role": "user", "content": _content(for_model(message))}]
@@ -127,43 +145,43 @@ def _image(part: ImagePart) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{encoded}"}}
 
 
-def _assistant(message: Message, family: Family) -> dict[str, Any]:
-    calls = [_call(call, family) for call in message.tool_calls]
+def _assistant(message: Message, family: Family, maker: str) -> dict[str, Any]:
+    calls = [_call(call, family, maker) for call in message.tool_calls]
     said: dict[str, Any] = {"role": "assistant", "content": message.text or None}
     if calls:
         said["tool_calls"] = calls
     elif not message.text:
         # A message of thinking alone: providers refuse one without any content.
         said["content"] = "…"
-    _add_thinking(said, message, family)
+    _add_thinking(said, message, family, maker)
     return said
 
 
-def _add_thinking(said: dict[str, Any], message: Message, family: Family) -> None:
+def _add_thinking(said: dict[str, Any], message: Message, family: Family, maker: str) -> None:
     thoughts = [part for part in message.parts if isinstance(part, ThinkingPart)]
     if family == "anthropic":
-        blocks = [block for block in map(_thinking_block, thoughts) if block]
+        blocks = [block for part in thoughts if (block := _thinking_block(part, maker))]
         if blocks:
             said["thinking_blocks"] = blocks
     elif family == "responses":
         items = [
             item
             for part in thoughts
-            if (sealed := unseal(family, part.signature))
+            if (sealed := unseal(maker, part.signature))
             for item in json.loads(sealed)
         ]
         if items:
             said["reasoning_items"] = items
     elif family == "gemini":
-        signatures = [s for part in thoughts if (s := unseal(family, part.signature))]
+        signatures = [s for part in thoughts if (s := unseal(maker, part.signature))]
         if signatures:
             said["provider_specific_fields"] = {"thought_signatures": signatures}
     elif family == "deepseek" and thoughts and message.tool_calls:
         said["reasoning_content"] = "".join(part.text for part in thoughts)
 
 
-def _thinking_block(part: ThinkingPart) -> dict[str, Any] | None:
-    signature = unseal("anthropic", part.signature)
+def _thinking_block(part: ThinkingPart, maker: str) -> dict[str, Any] | None:
+    signature = unseal(maker, part.signature)
     if not signature:
         return None
     if part.is_redacted:
@@ -171,7 +189,7 @@ def _thinking_block(part: ThinkingPart) -> dict[str, Any] | None:
     return {"type": "thinking", "thinking": part.text, "signature": signature}
 
 
-def _call(call: ToolCall, family: Family) -> dict[str, Any]:
+def _call(call: ToolCall, family: Family, maker: str) -> dict[str, Any]:
     # Some providers read the arguments of old calls as JSON: raw text goes inside an object.
     arguments = {"unreadable_arguments": call.raw} if call.raw else call.arguments
     converted: dict[str, Any] = {
@@ -179,7 +197,7 @@ def _call(call: ToolCall, family: Family) -> dict[str, Any]:
         "type": "function",
         "function": {"name": call.name, "arguments": json.dumps(arguments)},
     }
-    signature = unseal(family, call.signature)
+    signature = unseal(maker, call.signature)
     if signature:
         converted["provider_specific_fields"] = {"thought_signature": signature}
     return converted

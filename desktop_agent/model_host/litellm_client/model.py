@@ -27,7 +27,7 @@ from desktop_agent.model_host.litellm_client import faults
 from desktop_agent.model_host.litellm_client.assembly import Assembly
 from desktop_agent.model_host.litellm_client.early import EarlyRequest, begin
 from desktop_agent.model_host.litellm_client.exchange import CURRENT, SIGNATURE_IN_ID, Exchange
-from desktop_agent.model_host.litellm_client.messages import Conversation, family_of
+from desktop_agent.model_host.litellm_client.messages import Conversation, family_of, maker_of
 from desktop_agent.model_host.litellm_client.patches import OPENAI_HOST
 from desktop_agent.model_host.litellm_client.pricing import (
     price_entry,
@@ -136,7 +136,9 @@ class _Attempt:
         self._emit = emit
         request = asked.request
         tools = (tool.name for tool in request.tools)
-        self._assembly = Assembly(family_of(request.model), tools, set(asked.used_ids))
+        maker = maker_of(request.model, request.api_base)
+        family = family_of(request.model)
+        self._assembly = Assembly(family, tools, set(asked.used_ids), maker)
 
     async def run(self) -> faults.Ending | None:
         """Return None after the Answer, or how the attempt failed."""
