@@ -99,3 +99,20 @@ async def test_an_error_of_cohere_is_told_as_what_it_is(model, status, kind) -> 
         heard = await hear(model, replace(request_to(provider), model="cohere/command-a"))
     assert heard.fault is not None
     assert heard.fault.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [
+        ("claude-of-next-year", 32_000),
+        ("MiniMax-M2", 8_192),
+        ("claude-sonnet-4-5", 64_000),
+    ],
+)
+async def test_an_answer_in_anthropics_language_has_room_for_a_file(model, name, tokens) -> None:
+    with LoopbackProvider("anthropic", [Say("Found it.")]) as provider:
+        request = replace(request_to(provider), model=f"anthropic/{name}")
+        assert (await hear(model, request)).text == "Found it."
+        await hear(model, replace(request, max_output_tokens=300))
+        asked = [one.body["max_tokens"] for one in provider.requests]
+    assert asked == [tokens, 300]

@@ -42,6 +42,8 @@ CHARACTER_LIMIT = 4_000_000
 _LONGEST_WAIT_S = 120.0
 _LONGEST_DELAY_S = 30.0
 _LONGEST_END_S = 2.0
+# Tokens that every Claude of today can write at once, and every model that is served as one is.
+_OF_A_CLAUDE, _OF_ANOTHER = 32_000, 8_192
 _NEEDS_KEY = (
     "openai/",
     "anthropic/",
@@ -153,6 +155,7 @@ class _Attempt:
             async with clock:
                 arguments = _arguments(self._asked)
                 make_known(self._litellm, arguments["model"])
+                arguments = longest_answer(self._litellm, arguments["model"]) | arguments
                 base = arguments.get("api_base", "")
                 exchange.is_streaming = can_stream(self._litellm, arguments["model"], base)
                 response = await self._litellm.acompletion(**arguments)
@@ -293,6 +296,21 @@ def make_known(litellm: Any, model: str) -> None:
         "supports_system_messages": True,
         "supports_vision": True,
     }
+
+
+def longest_answer(litellm: Any, model: str) -> dict[str, Any]:
+    """Return how long answers may get where Anthropic's language asks for a limit.
+
+    litellm takes 4,096 tokens for a model that it does not know: a file of some length, or what is
+    thought before it, would be cut off each time.
+    """
+    provider, _, bare = model.partition("/")
+    is_claude = "claude" in bare.lower()
+    if provider != "anthropic" and not (is_claude and provider in {"vertex_ai", "azure_ai"}):
+        return {}
+    if litellm.model_cost.keys() & {model, bare}:
+        return {}
+    return {"max_tokens": _OF_A_CLAUDE if is_claude else _OF_ANOTHER}
 
 
 def can_stream(litellm: Any, model: str, api_base: str) -> bool:
