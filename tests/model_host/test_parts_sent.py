@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from desktop_agent.core.ids import AgentId, MessageId
-from desktop_agent.core.messages import ImagePart, Message, TextPart, ToolResult
+from desktop_agent.core.messages import ImagePart, Message, TextPart, ToolCall, ToolResult
 from desktop_agent.core.parts.origins import AttachedFile, Report, Spoken
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.model_host.litellm_client.messages import Conversation, Family, convert
@@ -43,6 +43,19 @@ def test_images_of_tools_are_not_introduced_as_the_persons_words() -> None:
     result = Message(MessageId("me_2"), "tool", (ToolResult("c", "ok", images=(IMAGE,)),))
     _, images = convert(result, "chat")
     assert images["content"][0]["text"].startswith("<app:notice>\n")
+
+
+@pytest.mark.parametrize("family", get_args(Family))
+def test_blanks_are_no_text_of_a_message(family: Family) -> None:
+    """Providers refuse them; a model wrote them before its calls."""
+    blank = TextPart("\n\n")
+    calling = Message(MessageId("me_2"), "assistant", (blank, ToolCall("c", "read")))
+    assert convert(calling, family)[0]["content"] is None
+    assert convert(Message(MessageId("me_3"), "assistant", (blank,)), family)[0]["content"] == "…"
+    results = (ToolResult("c", " \n"), ToolResult("d", " ", images=(IMAGE,)))
+    told = convert(Message(MessageId("me_4"), "tool", results), family)
+    assert told[0]["content"] == "(no output)"
+    assert "(no text)" in str(told[1]["content"])
 
 
 def test_what_was_sent_once_is_sent_again_in_the_same_bytes() -> None:

@@ -147,10 +147,12 @@ def _image(part: ImagePart) -> dict[str, Any]:
 
 def _assistant(message: Message, family: Family, maker: str) -> dict[str, Any]:
     calls = [_call(call, family, maker) for call in message.tool_calls]
-    said: dict[str, Any] = {"role": "assistant", "content": message.text or None}
+    # Providers refuse texts of blanks, and litellm would put words of its own in their place.
+    text = message.text if message.text.strip() else None
+    said: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
         said["tool_calls"] = calls
-    elif not message.text:
+    elif text is None:
         # A message of thinking alone: providers refuse one without any content.
         said["content"] = "…"
     _add_thinking(said, message, family, maker)
@@ -239,7 +241,9 @@ def _in_mistrals_order(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _result_text(result: ToolResult) -> str:
-    text = result.text or ("(no text)" if result.images else "(no output)")
+    text = result.text
+    if not text.strip():
+        text = "(no text)" if result.images else "(no output)"
     if result.is_error and not text.lower().startswith("error"):
         return f"Error: {text}"
     return text
