@@ -73,6 +73,15 @@ async def test_an_agent_uses_the_tools_of_a_server_once_they_were_allowed(tmp_pa
         assert offered["mcp__honest__add"].schema["required"] == ["a", "b"]
 
 
+async def test_an_image_without_a_word_is_not_nothing(tmp_path: Path) -> None:
+    script = (calls(("mcp__honest__picture", {})), says("ok"))
+    async with rig_with(tmp_path, *script, servers=[honest()]) as rig:
+        rig.allow_all()
+        await rig.run("look")
+        assert [image.media_type for image in rig.results[-1].images] == ["image/png"]
+        assert "nothing" not in rig.results[-1].text
+
+
 async def test_nothing_of_a_server_runs_while_the_session_only_looks(tmp_path: Path) -> None:
     script = (calls(("mcp__honest__write_note", {"text": "no"})), says("ok"))
     async with rig_with(tmp_path, *script, servers=[honest()], mode="look") as rig:

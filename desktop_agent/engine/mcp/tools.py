@@ -59,7 +59,8 @@ def tool_of(offered: Offered, call: CallTool) -> Tool:
         text = _bounded(answer.text, ctx)
         if answer.is_error:
             raise ToolError(text or "the server says no more than that it failed.")
-        return ToolOutput(text or "(The tool gave nothing.)", images=answer.images)
+        nothing = "(The tool gave no text.)" if answer.images else "(The tool gave nothing.)"
+        return ToolOutput(text or nothing, images=answer.images)
 
     async def preview(_: Mapping[str, Any], ctx: ToolContext) -> Preview:
         return Preview(

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import uvicorn
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
@@ -57,6 +57,12 @@ def die() -> str:
 def long(size: int) -> str:
     """Return so many characters."""
     return "x" * size
+
+
+@server.tool()
+def picture() -> Image:
+    """Return an image and not a word."""
+    return Image(data=b"\x89PNG\r\n\x1a\n", format="png")
 
 
 @server.prompt()
