@@ -57,6 +57,8 @@ _UNKNOWN = 32_000
 _RECORD = 0.6
 # A cut output of the newest step keeps so many characters at either end.
 _ENDS = 2_000
+# Words beside an image that stay when it goes; no file holds images.
+_CAPTION = 400
 
 Reason = Literal["limit", "refused", "asked"]
 Before = tuple[CompactionId, tuple[Message, ...]]
@@ -339,12 +341,15 @@ class AgentContext:
             draft.put_aside(draft.new_results(), room, self._cut)
 
     def _put_aside(self, result: ToolResult) -> str:
+        gone = _without_images(result)
+        if gone and len(result.text) <= _CAPTION:
+            return f"{result.text}{gone}"
         path = self._saved(result)
         if not path:
             return ""
         return (
             f"[This output of {len(result.text):,} characters was put aside to make room; "
-            f"`read` opens it: {path}]"
+            f"`read` opens it: {path}]{gone}"
         )
 
     def _cut(self, result: ToolResult) -> str:
@@ -354,7 +359,7 @@ class AgentContext:
         return (
             f"{text[:_ENDS]}\n\n[… {len(text) - 2 * _ENDS:,} characters are left out, as the "
             f"whole is too long for you; `read` opens it, a part at a time: {path}]\n\n"
-            f"{text[-_ENDS:]}"
+            f"{text[-_ENDS:]}{_without_images(result)}"
         )
 
     def _saved(self, result: ToolResult) -> str:
@@ -395,3 +400,11 @@ class AgentContext:
         if usage != Usage():
             self._owner.count_aside(usage, asked.model)
         return text
+
+
+def _without_images(result: ToolResult) -> str:
+    """Return what stands in a result for its images, which are left out with its text."""
+    if not result.images:
+        return ""
+    what = "an image" if len(result.images) == 1 else f"{len(result.images)} images"
+    return f"\n\n[Of this output {what} was left out to make room: make the call again to see it.]"
