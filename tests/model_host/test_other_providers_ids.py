@@ -120,3 +120,31 @@ async def test_what_ones_own_server_reasoned_is_not_sent_to_another(model) -> No
         ]
     assert "reasoning" in kinds[0]
     assert "reasoning" not in kinds[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_sent", "is_needed"),
+    [
+        ("openai/kimi-k2.5", True, True),
+        ("moonshot/kimi-of-next-year", True, True),
+        ("openrouter/moonshotai/kimi-k2.5", False, False),
+        ("openai/deepseek-chat", True, False),
+        ("groq/moonshotai/kimi-k2-instruct", False, False),
+        ("openai/gpt-4o", False, False),
+    ],
+)
+async def test_calls_go_back_to_kimi_with_what_was_thought_before_them(
+    model, name, is_sent, is_needed
+) -> None:
+    script = [[Think("Which?"), Calls(("read", {"path": "a"}))], Calls(("read", {"path": "b"}))]
+    with LoopbackProvider("openai", script) as provider:
+        request = replace(request_to(provider), model=name)
+        messages = list(request.messages)
+        for _ in script:
+            heard = await hear(model, replace(request, messages=tuple(messages)))
+            results = tuple(ToolResult(call.id, "text") for call in heard.calls)
+            messages += [said(heard.answer), Message(new_message_id(), "tool", results)]
+        assert (await hear(model, replace(request, messages=tuple(messages)))).text == "Done."
+        sent = provider.requests[-1].body["messages"]
+    thought = [one.get("reasoning_content") for one in sent if one["role"] == "assistant"]
+    assert thought == ["Which?" if is_sent else None, " " if is_needed else None]

@@ -23,11 +23,13 @@ from desktop_agent.core.requests import ModelRequest
 from desktop_agent.model_host.litellm_client.call_ids import mistral_id, short_id
 from desktop_agent.model_host.litellm_client.patches import OPENAI_HOST
 
-Family = Literal["anthropic", "gemini", "responses", "deepseek", "mistral", "chat"]
+Family = Literal["anthropic", "gemini", "responses", "deepseek", "kimi", "mistral", "chat"]
 
 # Their models, wherever they are served, are as strict as they are themselves.
 _MISTRALS = ("mistral", "mixtral", "ministral", "codestral", "devstral", "magistral", "pixtral")
 
+# Kimi itself refuses a history whose calls come without what was thought before them.
+_KIMIS_OWN = ("moonshot/", "openai/")
 _MARK = {"type": "ephemeral"}
 
 
@@ -40,6 +42,8 @@ def family_of(model: str) -> Family:
         return "anthropic"
     if name.startswith(("gemini/", "vertex_ai/gemini")):
         return "gemini"
+    if "kimi" in name and name.startswith(_KIMIS_OWN):
+        return "kimi"
     if "deepseek" in name:
         return "deepseek"
     return "mistral" if any(word in name for word in _MISTRALS) else "chat"
@@ -178,8 +182,10 @@ def _add_thinking(said: dict[str, Any], message: Message, family: Family, maker:
         signatures = [s for part in thoughts if (s := unseal(maker, part.signature))]
         if signatures:
             said["provider_specific_fields"] = {"thought_signatures": signatures}
-    elif family == "deepseek" and thoughts and message.tool_calls:
-        said["reasoning_content"] = "".join(part.text for part in thoughts)
+    elif family in {"deepseek", "kimi"} and message.tool_calls:
+        text = "".join(part.text for part in thoughts)
+        if thoughts or family == "kimi":
+            said["reasoning_content"] = text or " "
 
 
 def _thinking_block(part: ThinkingPart, maker: str) -> dict[str, Any] | None:
