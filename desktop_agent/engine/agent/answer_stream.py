@@ -128,8 +128,13 @@ async def fitting_answer(
     """Return the answer to a request that fits; one that is refused as too long is made so.
 
     So is one that may be too long and breaks off without a word, where something can be left out.
+    One that is refused for its images is sent without them.
     """
-    request, rounds = await context.fit(make), 0
+
+    def sendable() -> ModelRequest:
+        return context.images.left_out(make())
+
+    request, rounds = await context.fit(sendable), 0
     while True:
         may_be_long = rounds < _MOST_ROUNDS and context.is_near(request)
         try:
@@ -140,14 +145,17 @@ async def fitting_answer(
             _charge(stream, context, request)
             raise
         except ModelError as error:
-            if error.fault.kind != "too_large" or stream.is_started:
+            if stream.is_started:
                 _charge(stream, context, request)
                 raise
-            await context.refit(request, error.fault)
+            if not context.images.refused(request, error.fault):
+                if error.fault.kind != "too_large":
+                    raise
+                await context.refit(request, error.fault)
         else:
             context.counted(request, answer.usage)
             return answer
-        request = make()
+        request = sendable()
 
 
 def _charge(stream: AnswerStream, context: AgentContext, request: ModelRequest) -> None:

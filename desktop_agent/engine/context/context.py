@@ -29,6 +29,7 @@ from desktop_agent.engine.context import summary
 from desktop_agent.engine.context.breakdown import breakdown
 from desktop_agent.engine.context.compaction import Draft, Split, carried_parts, files_of, split
 from desktop_agent.engine.context.estimate import Estimate
+from desktop_agent.engine.context.unseen_images import UnseenImages
 from desktop_agent.engine.context.windows import (
     Window,
     Windows,
@@ -123,6 +124,7 @@ class AgentContext:
         info = owner.session.info
         self._estimate = Estimate(services.windows.calibration(info.model, info.api_base))
         self._before = before
+        self.images = UnseenImages()
         self.window: Window | None = None
         self.wanted: str | None = None
         # If a compaction did not get below the limit, the next is worth it above this.
