@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.providers import PROVIDERS
+from desktop_agent.core.requests import ToolSpec
 from desktop_agent.model_host.litellm_client.model import address
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Raw, Say
 from tests.model_host.conftest import hear, request_to, said, user
@@ -116,3 +117,27 @@ async def test_an_answer_in_anthropics_language_has_room_for_a_file(model, name,
         await hear(model, replace(request, max_output_tokens=300))
         asked = [one.body["max_tokens"] for one in provider.requests]
     assert asked == [tokens, 300]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "names"),
+    [
+        ("anthropic", "anthropic/claude-sonnet-4-5", {"table"}),
+        ("openai", "openai/gpt-4o", {"table", "$filter", "page[size]"}),
+    ],
+)
+async def test_a_name_of_an_argument_that_anthropic_refuses_stops_no_request(
+    model, dialect, name, names
+) -> None:
+    text = {"type": "string"}
+    properties = {"table": text, "$filter": text, "page[size]": text}
+    schema = {"type": "object", "properties": properties, "required": ["$filter", "table"]}
+    with LoopbackProvider(dialect, [Say("Found it.")]) as provider:
+        request = request_to(provider, tools=(ToolSpec("query", "Ask.", schema),))
+        assert (await hear(model, replace(request, model=name))).text == "Found it."
+        (tool,) = provider.requests[0].body["tools"]
+    sent = tool["input_schema"] if dialect == "anthropic" else tool["function"]["parameters"]
+    assert set(sent["properties"]) == names
+    assert set(sent["required"]) == names - {"page[size]"}
+    told = json.dumps(tool)
+    assert all(one in told for one in properties)

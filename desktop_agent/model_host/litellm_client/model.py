@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import random
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +29,12 @@ from desktop_agent.model_host.litellm_client import faults
 from desktop_agent.model_host.litellm_client.assembly import Assembly
 from desktop_agent.model_host.litellm_client.early import EarlyRequest, begin
 from desktop_agent.model_host.litellm_client.exchange import CURRENT, SIGNATURE_IN_ID, Exchange
-from desktop_agent.model_host.litellm_client.messages import Conversation, family_of, maker_of
+from desktop_agent.model_host.litellm_client.messages import (
+    Conversation,
+    Family,
+    family_of,
+    maker_of,
+)
 from desktop_agent.model_host.litellm_client.patches import OPENAI_HOST
 from desktop_agent.model_host.litellm_client.pricing import (
     price_entry,
@@ -44,6 +51,7 @@ _LONGEST_DELAY_S = 30.0
 _LONGEST_END_S = 2.0
 # Tokens that every Claude of today can write at once, and every model that is served as one is.
 _OF_A_CLAUDE, _OF_ANOTHER = 32_000, 8_192
+_PLAIN_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _NEEDS_KEY = (
     "openai/",
     "anthropic/",
@@ -249,7 +257,8 @@ def _arguments(asked: Asked) -> dict[str, Any]:
         "timeout": 24 * 3600.0,
     }
     if request.tools:
-        arguments["tools"] = [_tool(spec) for spec in request.tools]
+        family = family_of(request.model)
+        arguments["tools"] = [_tool(spec, family) for spec in request.tools]
     if request.max_output_tokens is not None:
         arguments["max_tokens"] = request.max_output_tokens
     place = address(request.model, request.api_base, asked.key)
@@ -321,9 +330,24 @@ def can_stream(litellm: Any, model: str, api_base: str) -> bool:
     return entry.get("supports_native_streaming") is not False
 
 
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    function = {"name": spec.name, "description": spec.description, "parameters": spec.schema}
+def _tool(spec: ToolSpec, family: Family) -> dict[str, Any]:
+    schema, description = spec.schema, spec.description
+    if family == "anthropic" and (unfit := _unfit_names(schema)):
+        schema = _without(schema, unfit)
+        description += f"\n\nIt takes these arguments too: {json.dumps(unfit)[1:-1]}."
+    function = {"name": spec.name, "description": description, "parameters": schema}
     return {"type": "function", "function": function}
+
+
+def _unfit_names(schema: dict[str, Any]) -> list[str]:
+    """Return the arguments whose names Anthropic refuses in a schema, and with it every request."""
+    return [name for name in schema.get("properties", {}) if not _PLAIN_NAME.fullmatch(name)]
+
+
+def _without(schema: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    properties = {name: one for name, one in schema["properties"].items() if name not in names}
+    required = [name for name in schema.get("required", ()) if name not in names]
+    return schema | {"properties": properties, "required": required}
 
 
 async def _is_complete(response: Any, exchange: Exchange) -> bool:
