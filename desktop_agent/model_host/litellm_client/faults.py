@@ -72,6 +72,11 @@ _TELLING_WORDS: tuple[tuple[str, FaultKind], ...] = (
     (r"context[_ ](length|window)|maximum context|prompt is too long", "too_large"),
     (r"too many (input )?tokens|request_too_large|input is too long", "too_large"),
     (r"exceeds? the (maximum|available) (number of tokens|context)", "too_large"),
+    # xAI, Anthropic with the room for its answer, Moonshot, Z.ai, Alibaba, Cerebras, Copilot, TGI.
+    (r"maximum prompt length|context limit|exceeded model token limit", "too_large"),
+    (r"prompt exceeds max length|range of input length", "too_large"),
+    (r"reduce the length of the (messages|prompt|input)", "too_large"),
+    (r"prompt token count .{0,40}exceeds|tokens .{0,3}\+ .{0,3}max_new_tokens", "too_large"),
     (r"(invalid|incorrect|wrong|missing) api[ _]?key|api key not valid", "auth"),
     (r"authentication_error|unauthenticated|invalid x-api-key", "auth"),
     (r"model_not_found|no such model|model .{0,80}(not found|does not exist)", "not_found"),
