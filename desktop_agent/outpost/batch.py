@@ -113,7 +113,7 @@ def _snapshot(job: Job, options: BatchOptions, path: Path) -> tuple[GitStore, st
     # What the batch itself writes is not a change of the folder.
     own = (options.jobs.resolve(), options.out, options.html)
     inside = [file for file in own if file is not None and file.is_relative_to(folder)]
-    names = [str(file.relative_to(folder)) for file in inside]
+    names = [file.relative_to(folder).as_posix() for file in inside]
     try:
         return store, store.snapshot(folder, [*names, *_leaves_out(options, folder)])
     except GitError as error:
@@ -124,7 +124,7 @@ def _leaves_out(options: BatchOptions, folder: Path) -> list[str]:
     """Return what of a folder never goes to another machine; say which files those are."""
     if options.on is None:
         return []
-    left = sorted(str(path.relative_to(folder)) for path in unsent(folder))
+    left = sorted(path.relative_to(folder).as_posix() for path in unsent(folder))
     if left:
         more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
         shown = ", ".join(one_line(name, 80) for name in left[:_NAMED])

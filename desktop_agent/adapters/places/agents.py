@@ -362,7 +362,7 @@ def _id_of(order: pipe.AgentOrder) -> str:
 
 def _snapshot(folder: Path) -> tuple[str, bytes, tuple[str, ...]]:
     """Return a folder as it is now: its commit, a bundle of it, and what stays here of it."""
-    left = tuple(sorted(str(path.relative_to(folder)) for path in unsent(folder)))
+    left = tuple(sorted(path.relative_to(folder).as_posix() for path in unsent(folder)))
     with TemporaryDirectory(prefix="desktop-agent-snapshot-") as place:
         store = GitStore(Path(place) / "store")
         repository = repository_of(folder)

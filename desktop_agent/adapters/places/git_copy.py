@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,14 +57,15 @@ class GitStore:
             (self.path / "objects/info/alternates").write_text(f"{objects}\n", encoding="utf-8")
 
     def snapshot(self, folder: Path, without: Iterable[str] = ()) -> str:
-        """Keep the folder as it is now; return the commit. `without` are paths in it."""
+        """Keep the folder as it is now; return the commit. `without` are files in it, by `/`."""
         index = self.path / "index-of-folder"
         index.unlink(missing_ok=True)
         repository = repository_of(folder)
         if repository is not None and repository.is_top:
             # What is tracked is taken even if it is ignored; unchanged files need no reading.
-            shutil.copyfile(repository.index, index) if repository.index.is_file() else None
-        tree = self._tree_of(folder, index, without)
+            repository.copy_index(index)
+        ignored = self._ignored_elsewhere(folder, index) if repository is not None else set[str]()
+        tree = self._tree_of(folder, index, (*without, *ignored))
         commit = self._git("commit-tree", tree, "-m", "The folder as it was", own=_ME).strip()
         self._git("update-ref", _branch(commit), commit)
         return commit
@@ -190,22 +192,32 @@ class GitStore:
             return False
         return True
 
+    def _ignored_elsewhere(self, folder: Path, index: Path) -> set[str]:
+        """Return what a person has git ignore by rules that are not in the folder."""
+        # Of all the settings of a person, who may keep a file of such rules, only this is asked.
+        by_all = {"GIT_CONFIG_GLOBAL": str(Path.home() / ".gitconfig")}
+        by_its_own = {
+            "GIT_DIR": str(self.path), "GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)
+        }  # fmt: skip
+        return _ignored(folder, by_all) - _ignored(folder, by_its_own)
+
     def _steps_index(self, folder: Path) -> Path:
         return self.path / f"index-steps-{folder.parent.name}"
 
     def _tree_of(self, folder: Path, index: Path, without: Iterable[str] = ()) -> str:
         own = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)}
-        excluded = [f":(exclude,top,literal){name}" for name in without]
+        excluded = [_all_but(name) for name in without]
         if excluded and index.exists():
             taken = [f":(top,literal){name}" for name in without]
-            gone = ("rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", *taken)
+            # By force: changed since it was staged, it is refused otherwise. The file stays.
+            gone = ("rm", "-r", "-f", "--cached", "--quiet", "--ignore-unmatch", "--", *taken)
             self._git(*gone, cwd=folder, own=own)
         taken = ("add", "--all", "--", ".", *excluded)
         try:
             self._git(*taken, cwd=folder, own=own)
         except GitError:
             # One without a commit is refused; one with commits is taken as the name of the last.
-            unborn = [f":(exclude,top,literal){name}" for name in _repositories_in(folder)]
+            unborn = [_all_but(f"{name}/") for name in _repositories_in(folder)]
             if not unborn:
                 raise
             self._git(*taken, *unborn, cwd=folder, own=own)
@@ -235,6 +247,16 @@ class Repository:
         self.index = Path(folder, git_dir, "index")
         self.objects = Path(folder, objects).resolve()
 
+    def copy_index(self, to: Path) -> None:
+        """Copy the index, if there is one, and what it shares with others.
+
+        Its time is kept: git reads again what was changed in the second in which it was written.
+        """
+        if self.index.is_file():
+            shutil.copy2(self.index, to)
+            for shared in self.index.parent.glob("sharedindex.*"):
+                shutil.copy2(shared, to.with_name(shared.name))
+
 
 def repository_of(folder: Path) -> Repository | None:
     """Return the repository that a folder is in; None if it is in none."""
@@ -244,6 +266,23 @@ def repository_of(folder: Path) -> Repository | None:
     except GitError:
         return None
     return Repository(folder, *found) if len(found) == 3 else None
+
+
+def _ignored(folder: Path, own: Mapping[str, str]) -> set[str]:
+    """Return what git ignores in a folder; what is a folder itself ends with a slash."""
+    asked = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    found = _run(asked, own, folder).decode("utf-8", "surrogateescape").split("\0")
+    # Where the whole folder is ignored by what is around it, nothing is said of what is in it.
+    return set(found) - {"", "./"}
+
+
+def _all_but(name: str) -> str:
+    """Return what has git take all but a file, or a folder if it ends with a slash.
+
+    As a pattern: of a path that stands there as it is, and is ignored too, git complains.
+    """
+    escaped = re.sub(r"[*?\[\\]", r"\\\g<0>", name[1:])
+    return f":(exclude,top,glob)\\{name[0]}{escaped}{'**' if name.endswith('/') else ''}"
 
 
 def unsent(folder: Path) -> Iterator[Path]:

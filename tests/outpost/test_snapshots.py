@@ -1,0 +1,106 @@
+"""Snapshots of folders: what git knows of them is used, and what stays here stays here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.adapters.places.git_copy import unsent
+from tests.outpost.rig import garden, git, state
+from tests.outpost.test_batch_files import store_of
+
+
+def copied(folder: Path, place: Path, without: tuple[str, ...] = ()) -> set[str]:
+    """Return what is in a copy of a folder."""
+    place.mkdir()
+    store, copy = store_of(folder, place / "store"), place / "copy"
+    store.copy(store.snapshot(folder, without), copy)
+    return {path for path in state(copy) if not path.startswith(".git/")}
+
+
+@pytest.mark.parametrize("at", ["info", "global", "above"])
+def test_what_is_ignored_elsewhere_than_in_the_folder_is_not_copied_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    top = garden(tmp_path / "garden")
+    folder = top / "shed" if at == "above" else top
+    rules = {
+        "info": top / ".git/info/exclude",
+        "global": tmp_path / "my-ignores",
+        "above": top / ".gitignore",
+    }
+    if at == "global":
+        (tmp_path / ".gitconfig").write_text("[core]\nexcludesFile = ~/my-ignores\n")
+    rules[at].write_text("*.log\nprivate/\nnotes.md\n")
+    for path in ("private/salary.txt", "deep/notes.md", "deep/tools.txt"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("mine\n")
+    found = copied(folder, tmp_path / "place")
+    assert "deep/tools.txt" in found
+    assert not found & {"private/salary.txt", "deep/notes.md"}
+
+
+def test_a_folder_that_the_repository_around_it_ignores_is_copied(tmp_path: Path) -> None:
+    around = garden(tmp_path / "home")
+    (around / ".gitignore").write_text("*\n")
+    folder = around / "project"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src/main.c").write_text("int main;\n")
+    assert copied(folder, tmp_path / "place") == {"src/main.c"}
+
+
+def test_a_file_for_keys_that_git_keeps_and_that_was_changed_stays_here(tmp_path: Path) -> None:
+    folder = garden(tmp_path / "garden")
+    (folder / ".env").write_text("KEY=\n")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "-m", "an example of keys")
+    (folder / ".env").write_text("KEY=secret\n")
+    left = tuple(path.relative_to(folder).as_posix() for path in unsent(folder))
+    assert left == (".env",)
+    assert copied(folder, tmp_path / "place", left) == {
+        ".gitignore", "beds.txt", "new.txt", "staged.txt"
+    }  # fmt: skip
+    assert (folder / ".env").read_text() == "KEY=secret\n"
+
+
+@pytest.mark.parametrize("rule", [".env\n", "keys/\n", "!.env\n"])
+def test_files_for_keys_that_are_ignored_too_stay_here(tmp_path: Path, rule: str) -> None:
+    folder = garden(tmp_path / "garden")
+    (folder / ".gitignore").write_text(rule)
+    (folder / "keys").mkdir()
+    odd = ("keys/[a]*?\\ b.key", "keys/ü\n.key", "[!]^.key", "\\.pem", " .pem", ".env")
+    for name in odd:
+        (folder / name).write_text("secret\n")
+    (folder / "keys/a.txt").write_text("no secret\n")
+    left = tuple(path.relative_to(folder).as_posix() for path in unsent(folder))
+    assert set(left) == set(odd)
+    found = copied(folder, tmp_path / "place", left)
+    assert found - {"keys/a.txt"} == {
+        ".gitignore", "beds.txt", "new.txt", "noise.log", "staged.txt"
+    }  # fmt: skip
+
+
+def test_an_index_that_is_split_in_two_files_is_read(tmp_path: Path) -> None:
+    folder = garden(tmp_path / "garden")
+    git(folder, "update-index", "--split-index")
+    git(folder, "add", "new.txt")
+    assert copied(folder, tmp_path / "place") == {
+        ".gitignore", "beds.txt", "new.txt", "staged.txt"
+    }  # fmt: skip
+
+
+def test_a_change_in_the_second_in_which_git_looked_is_copied(tmp_path: Path) -> None:
+    folder = garden(tmp_path / "garden")
+    file, index = folder / "beds.txt", folder / ".git/index"
+    then = file.stat().st_mtime - 100
+    os.utime(file, (then, then))
+    git(folder, "add", "beds.txt")
+    file.write_text("fourteen\n")
+    for path in (file, index):
+        os.utime(path, (then, then))
+    store, copy = store_of(folder, tmp_path / "store"), tmp_path / "copy"
+    store.copy(store.snapshot(folder), copy)
+    assert (copy / "beds.txt").read_text() == file.read_text()
