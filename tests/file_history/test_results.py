@@ -123,6 +123,27 @@ def test_what_was_changed_here_in_other_lines_is_merged_and_in_the_same_ones_it_
     assert folder.text("b.txt") == edited(3, "mine")
 
 
+def test_a_text_that_git_keeps_with_other_line_ends_fits_and_keeps_those_of_here(
+    folder: Folder,
+) -> None:
+    crlf = LINES.replace("\n", "\r\n")
+    for name in ("a.txt", "b.txt", "gone.txt"):
+        (folder.root / name).write_bytes(crlf.encode())
+    files = [far(name, LINES, edited(3, "three")) for name in ("a.txt", "b.txt")]
+    result = keep(folder, "sa_1", *files, far("gone.txt", LINES, None))
+    assert judged(folder)[result.id].fits
+    changed = crlf.replace("line 9\r\n", "mine\r\n")
+    (folder.root / "b.txt").write_bytes(changed.encode())
+    assert not apply(folder, result.id, **{"b.txt": "merge"}).kept
+    three = crlf.replace("line 3\r\n", "three\r\n")
+    assert (folder.root / "a.txt").read_bytes() == three.encode()
+    both = three.replace("line 9\r\n", "mine\r\n")
+    assert (folder.root / "b.txt").read_bytes() == both.encode()
+    assert folder.text("gone.txt") is None
+    folder.undo(agent_id="sa_1")
+    assert (folder.root / "a.txt").read_bytes() == crlf.encode()
+
+
 def test_an_overlap_names_the_agent_that_changed_the_file_here(folder: Folder) -> None:
     folder.write("a.txt", LINES)
     with folder.call(agent="sa_here", ended=50.0):
