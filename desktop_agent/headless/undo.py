@@ -119,10 +119,16 @@ async def _scope(
 
 
 def _last_undo(changes: SessionChanges) -> str:
-    for one in reversed(changes.sets):
-        if one.kind == "undo" and one.id not in changes.undone:
-            return one.id
-    raise UndoError("nothing in this session was undone.")
+    undos: dict[str, None] = {}
+    for one in changes.sets:
+        # What took back undos only was a redo: to take it back is an undo, and is not asked for.
+        is_redo = bool(one.undoes) and all(undone in undos for undone in one.undoes)
+        if one.kind == "undo" and not is_redo:
+            undos[one.id] = None
+    for made in reversed(undos):
+        if made not in changes.undone:
+            return made
+    raise UndoError("nothing in this session was undone, or all of it was redone.")
 
 
 def _last_message(session: SessionId, changes: SessionChanges) -> UndoScope:

@@ -70,6 +70,25 @@ def test_a_script_lists_undoes_and_redoes_the_last_message_that_changed_files(
     assert (folder / "b.txt").read_text() == "new\n"
 
 
+def test_a_redo_is_not_taken_back_by_the_next_which_goes_on_with_the_undo_before(
+    folder: Path,
+) -> None:
+    work(folder)
+    for _ in range(2):
+        assert run("undo", "work").returncode == 0
+    assert not (folder / "a.txt").exists()
+    for text in ("one\n", "two\n"):
+        assert run("redo", "work").returncode == 0
+        assert (folder / "a.txt").read_text() == text
+    nothing = run("redo", "work")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert "redone" in nothing.stderr
+    assert (folder / "a.txt").read_text() == "two\n"
+    for command in ("undo", "redo"):
+        assert run(command, "work").returncode == 0
+    assert (folder / "a.txt").read_text() == "two\n"
+
+
 def test_what_changed_since_is_kept_and_the_exit_code_says_so(folder: Path) -> None:
     work(folder)
     (folder / "a.txt").write_text("the person's\n")
