@@ -95,9 +95,20 @@ def _job(number: int, line: str, defaults: Mapping[str, Any]) -> Job:
     if not isinstance(given, dict):
         raise UsageError("it is not an object")
     said: dict[str, Any] = {**defaults, **given}
+    _require_text(said)
     options = _options(said)
     said["workspace"] = str(options.workspace)
+    _require_text(said)
     return Job(number, options.prompt, said["workspace"], said)
+
+
+def _require_text(said: Mapping[str, Any]) -> None:
+    """Refuse half a character, as programs that cut texts write it, and names that are no text."""
+    try:
+        json.dumps(said, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        held = ascii(error.object[error.start : error.end])
+        raise UsageError(f"it holds {held}, which is no character") from None
 
 
 def _options(said: Mapping[str, Any]) -> Options:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import msgspec
@@ -39,6 +41,8 @@ ONE = Result(
         ('{"prompt": "a", "workspace": ".", "allow_all": true}', "--sandbox off"),
         ('{"prompt": "a", "workspace": ".", "allow_host": ["*"]}', "no host"),
         ("[" * 100_000, "not JSON"),
+        ('{"prompt": "a\\ud83d", "workspace": "."}', "no character"),
+        ('{"prompt": "a", "workspace": ".", "model": "\\udcff"}', "no character"),
     ],
 )
 def test_a_line_that_run_would_refuse_is_no_job(tmp_path: Path, line: str, words: str) -> None:
@@ -57,6 +61,15 @@ def test_what_a_line_does_not_say_is_taken_from_the_command_line(tmp_path: Path)
     assert (first.options(tmp_path).model, second.options(tmp_path).model) == ("demo", "x/y")
     assert first.key("c1") != first.key("c2")
     assert first.key("c1") != second.key("c1")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are texts")
+def test_a_folder_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    folder, file = tmp_path / os.fsdecode(b"caf\xe9"), tmp_path / "jobs"
+    folder.mkdir()
+    file.write_text('{"prompt": "a"}\n')
+    with pytest.raises(UsageError, match=r"line 1 of jobs: .*no character"):
+        read_jobs(file, {"workspace": str(folder)})
 
 
 def test_results_are_there_again_and_half_a_line_is_cut(tmp_path: Path) -> None:
@@ -143,6 +156,20 @@ def test_whatever_was_changed_in_a_copy_comes_back_as_a_patch(tmp_path: Path) ->
         assert (folder / path).read_bytes() == (copy / path).read_bytes()
     assert not (folder / "beds.txt").exists()
     assert (folder / "link").is_symlink()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are texts")
+def test_a_file_whose_name_is_no_text_comes_back_under_its_name(tmp_path: Path) -> None:
+    folder = garden(tmp_path / "garden")
+    store, copy = store_of(folder, tmp_path / "store"), tmp_path / "copies" / "garden"
+    commit = store.snapshot(folder)
+    store.copy(commit, copy)
+    name = os.fsdecode(b"caf\xe9.txt")
+    (copy / name).write_text("new\n")
+    patch = tmp_path / "patch"
+    patch.write_text(store.patch(commit, copy), encoding="utf-8")
+    git(folder, "apply", str(patch))
+    assert (folder / name).read_text() == "new\n"
 
 
 def test_nothing_that_a_copy_says_of_itself_is_started(tmp_path: Path) -> None:

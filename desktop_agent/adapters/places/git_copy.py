@@ -127,15 +127,15 @@ class GitStore:
         """Return what turns a snapshot into a tree, for `git apply`."""
         shown = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-ext-diff",
                  "--no-textconv", "--no-renames", commit, tree)  # fmt: skip
-        found = self._run(shown)
-        try:
-            return found.decode()
-        except UnicodeDecodeError:
-            # A text in another encoding: as bytes it stays as it is.
-            everything = self.path / "as-bytes"
-            everything.write_text("* -diff\n", encoding="ascii")
-            as_bytes = ("-c", f"core.attributesFile={everything}")
-            return self._run((*as_bytes, *shown)).decode("utf-8", "replace")
+        everything = self.path / "as-bytes"
+        everything.write_text("* -diff\n", encoding="ascii")
+        # A name that is no text is quoted, and a text in another encoding stays as it is as bytes.
+        quoted = ("-c", "core.quotePath=true")
+        for more in ((), quoted, (*quoted, "-c", f"core.attributesFile={everything}")):
+            found = self._run((*more, *shown))
+            with contextlib.suppress(UnicodeDecodeError):
+                return found.decode()
+        return found.decode("utf-8", "replace")
 
     def files(self, commit: str, tree: str) -> tuple[FarFile, ...]:
         """Return each file that differs between a snapshot and a tree, with both its contents."""
