@@ -44,6 +44,11 @@ def parse(argv: Sequence[str]) -> BatchOptions:
     for file in (given.out, given.html):
         if file is not None and not file.parent.is_dir():
             raise UsageError(f"there is no folder {str(file.parent)!r}")
+    if given.html is not None and given.html.resolve() in (
+        given.jobs.resolve(),
+        given.out.resolve(),
+    ):
+        raise UsageError("--html would replace the jobs or the results: name another file")
     return BatchOptions(
         jobs=given.jobs,
         out=given.out.resolve(),

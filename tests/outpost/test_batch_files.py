@@ -14,6 +14,7 @@ from desktop_agent.adapters.places.git_copy import GitError, GitStore, repositor
 from desktop_agent.core.usage import Usage
 from desktop_agent.headless.arguments import UsageError
 from desktop_agent.outpost import table
+from desktop_agent.outpost.arguments import parse
 from desktop_agent.outpost.jobs import read_jobs
 from desktop_agent.outpost.results import Result, ResultsFile
 from tests.outpost.rig import garden, git, state
@@ -94,6 +95,15 @@ def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, text: bytes) ->
     with pytest.raises(UsageError, match="no file of results"):
         ResultsFile(file)
     assert file.read_bytes() == text
+
+
+@pytest.mark.parametrize("name", ["jobs.jsonl", "out.jsonl"])
+def test_a_page_takes_the_place_of_neither_jobs_nor_results(tmp_path: Path, name: str) -> None:
+    jobs, out = tmp_path / "jobs.jsonl", tmp_path / "out.jsonl"
+    (tmp_path / "link.html").symlink_to(name)
+    for html in (tmp_path / name, tmp_path / "link.html"):
+        with pytest.raises(UsageError, match="name another file"):
+            parse([str(jobs), "--out", str(out), "--html", str(html)])
 
 
 def test_a_page_of_results_obeys_nothing_that_was_said(tmp_path: Path) -> None:
