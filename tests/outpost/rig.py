@@ -29,10 +29,10 @@ def far(home: Path) -> str:
     return f"env -u OPENAI_API_KEY {environment} {shlex.quote(sys.executable)} -m desktop_agent"
 
 
-def garden(folder: Path) -> Path:
+def garden(folder: Path, *options: str) -> Path:
     """Make a repository with a commit, staged, uncommitted and ignored work."""
     folder.mkdir()
-    git(folder, "init", "--quiet")
+    git(folder, "init", "--quiet", *options)
     (folder / ".gitignore").write_text("*.log\n")
     (folder / "beds.txt").write_text("twelve\n")
     (folder / "old.txt").write_text("old\n")

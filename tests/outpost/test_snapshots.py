@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.adapters.places.git_copy import unsent
+from desktop_agent.adapters.places.git_copy import GitStore, unsent
 from tests.outpost.rig import garden, git, state
 from tests.outpost.test_batch_files import store_of
 
@@ -89,6 +89,43 @@ def test_an_index_that_is_split_in_two_files_is_read(tmp_path: Path) -> None:
     git(folder, "add", "new.txt")
     assert copied(folder, tmp_path / "place") == {
         ".gitignore", "beds.txt", "new.txt", "staged.txt"
+    }  # fmt: skip
+
+
+def test_a_repository_with_other_hashes_is_copied(tmp_path: Path) -> None:
+    folder = garden(tmp_path / "garden", "--object-format=sha256")
+    git(folder, "add", "--force", "noise.log")
+    git(folder, "commit", "--quiet", "-m", "ignored, and tracked in spite of it")
+    before = state(folder)
+    assert copied(folder, tmp_path / "place") == {
+        ".gitignore", "beds.txt", "new.txt", "noise.log", "staged.txt"
+    }  # fmt: skip
+    assert state(folder) == before
+
+
+def test_of_a_partial_clone_what_is_checked_out_is_copied(tmp_path: Path) -> None:
+    whole, folder = garden(tmp_path / "whole"), tmp_path / "clone"
+    for name in ("shown", "hidden"):
+        (whole / name).mkdir()
+        (whole / name / "a.txt").write_text(f"{name}\n")
+    git(whole, "add", "--all")
+    git(whole, "commit", "--quiet", "-m", "second")
+    git(whole, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "--quiet", "--filter=blob:none", "--sparse", whole.as_uri(), "clone")
+    git(folder, "sparse-checkout", "set", "shown")
+    (folder / "mine.txt").write_text("mine\n")
+    place = tmp_path / "place"
+    place.mkdir()
+    store = store_of(folder, place / "store")
+    commit = store.snapshot(folder)
+    store.bundle(commit, place / "bundle")
+    there = GitStore(place / "there")
+    there.make()
+    there.unbundle(commit, place / "bundle")
+    there.copy(commit, place / "copy")
+    found = {path for path in state(place / "copy") if not path.startswith(".git/")}
+    assert found == {
+        ".gitignore", "beds.txt", "mine.txt", "new.txt", "shown/a.txt", "staged.txt"
     }  # fmt: skip
 
 

@@ -54,7 +54,7 @@ class GitStore:
         """Make it; objects that are in another repository already are not copied."""
         _run(("init", "--quiet", "--bare", str(self.path)), {}, self.path.parent)
         if objects is not None:
-            (self.path / "objects/info/alternates").write_text(f"{objects}\n", encoding="utf-8")
+            (self.path / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
 
     def snapshot(self, folder: Path, without: Iterable[str] = ()) -> str:
         """Keep the folder as it is now; return the commit. `without` are files in it, by `/`."""
@@ -63,7 +63,10 @@ class GitStore:
         repository = repository_of(folder)
         if repository is not None and repository.is_top:
             # What is tracked is taken even if it is ignored; unchanged files need no reading.
-            repository.copy_index(index)
+            if repository.is_readable:
+                repository.copy_index(index)
+            else:
+                self._take(_tracked_and_ignored(folder), folder, index)
         ignored = self._ignored_elsewhere(folder, index) if repository is not None else set[str]()
         tree = self._tree_of(folder, index, (*without, *ignored))
         commit = self._git("commit-tree", tree, "-m", "The folder as it was", own=_ME).strip()
@@ -192,6 +195,12 @@ class GitStore:
             return False
         return True
 
+    def _take(self, names: Iterable[str], folder: Path, index: Path) -> None:
+        own = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)}
+        for name in names:
+            if os.path.lexists(folder / name):
+                self._git("add", "--force", "--", f":(top,literal){name}", cwd=folder, own=own)
+
     def _ignored_elsewhere(self, folder: Path, index: Path) -> set[str]:
         """Return what a person has git ignore by rules that are not in the folder."""
         # Of all the settings of a person, who may keep a file of such rules, only this is asked.
@@ -240,12 +249,18 @@ class GitStore:
 
 
 class Repository:
-    """A person's repository, of which only what is asked here is read."""
+    """A person's repository, of which only what is asked here is read.
 
-    def __init__(self, folder: Path, top: str, git_dir: str, objects: str) -> None:
+    `is_readable` is whether a store of ours can go by its index: not if it has other hashes, nor
+    if it is a partial clone, where files that are not checked out have no objects.
+    """
+
+    def __init__(self, folder: Path, top: str, git_dir: str, objects: str, hashes: str) -> None:
         self.is_top = Path(top).resolve() == folder.resolve()
         self.index = Path(folder, git_dir, "index")
-        self.objects = Path(folder, objects).resolve()
+        found = Path(folder, objects).resolve()
+        self.objects = None if hashes == "sha256" else found
+        self.is_readable = self.objects is not None and not any(found.glob("pack/*.promisor"))
 
     def copy_index(self, to: Path) -> None:
         """Copy the index, if there is one, and what it shares with others.
@@ -260,12 +275,19 @@ class Repository:
 
 def repository_of(folder: Path) -> Repository | None:
     """Return the repository that a folder is in; None if it is in none."""
-    asked = ("rev-parse", "--show-toplevel", "--git-dir", "--git-path", "objects")
+    asked = (
+        "rev-parse",
+        "--show-toplevel",
+        "--git-dir",
+        "--git-path",
+        "objects",
+        "--show-object-format",
+    )
     try:
         found = _run(asked, {}, folder).decode("utf-8", "surrogateescape").splitlines()
     except GitError:
         return None
-    return Repository(folder, *found) if len(found) == 3 else None
+    return Repository(folder, *found) if len(found) == 4 else None
 
 
 def _ignored(folder: Path, own: Mapping[str, str]) -> set[str]:
@@ -274,6 +296,11 @@ def _ignored(folder: Path, own: Mapping[str, str]) -> set[str]:
     found = _run(asked, own, folder).decode("utf-8", "surrogateescape").split("\0")
     # Where the whole folder is ignored by what is around it, nothing is said of what is in it.
     return set(found) - {"", "./"}
+
+
+def _tracked_and_ignored(folder: Path) -> list[str]:
+    asked = ("ls-files", "--cached", "--ignored", "--exclude-standard", "-z")
+    return [name for name in os.fsdecode(_run(asked, {}, folder)).split("\0") if name]
 
 
 def _all_but(name: str) -> str:
