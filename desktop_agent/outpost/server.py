@@ -13,7 +13,7 @@ import msgspec
 
 from desktop_agent import __version__
 from desktop_agent.adapters.files.temporary_folder import temporary_folder
-from desktop_agent.adapters.places.stream import BrokenStream, read_frame
+from desktop_agent.adapters.places.stream import BrokenStream, read_frame, readable
 from desktop_agent.core.pipes import outpost_pipe as frames
 from desktop_agent.core.pipes.frames import frame
 from desktop_agent.core.pipes.host_pipe import FromHost
@@ -49,7 +49,9 @@ class Outpost:
         writer.write(frames.MARK + frame(hello))
         try:
             while True:
-                order = frames.to_outpost().decode(await read_frame(reader))
+                body = await read_frame(reader)
+                with readable():
+                    order = frames.to_outpost().decode(body)
                 if isinstance(order, frames.Attach):
                     self._attach(order, writer)
                 elif isinstance(order, FromHost):

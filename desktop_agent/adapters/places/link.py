@@ -18,6 +18,7 @@ from desktop_agent.adapters.places.stream import (
     greeting,
     last_words,
     read_frame,
+    readable,
 )
 from desktop_agent.core.network.places import Place
 from desktop_agent.core.pipes import outpost_pipe as pipe
@@ -149,7 +150,9 @@ class OutpostLink:
             self.send(pipe.Attach(self.epoch, self._number))
             await self._follower.attached()
             while True:
-                value = pipe.from_outpost().decode(await read_frame(process.stdout))
+                body = await read_frame(process.stdout)
+                with readable():
+                    value = pipe.from_outpost().decode(body)
                 self._has_heard = True
                 if isinstance(value, pipe.Numbered):
                     self._take(value)
@@ -177,7 +180,8 @@ class OutpostLink:
                 f"{self.name} has version {theirs} of Desktop Agent, and here is {__version__}: "
                 "install the same there"
             )
-        hello = msgspec.msgpack.decode(body, type=pipe.Hello)
+        with readable():
+            hello = msgspec.msgpack.decode(body, type=pipe.Hello)
         if hello.epoch != self.epoch:
             is_first, self.epoch, self._number = not self.epoch, hello.epoch, 0
             self._unkept.clear()

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Generator
 from typing import Any
 
 import msgspec
@@ -76,11 +77,21 @@ async def read_frame(reader: asyncio.StreamReader) -> bytes:
         raise BrokenStream("the stream ended") from None
 
 
+@contextlib.contextmanager
+def readable() -> Generator[None]:
+    """Take what can't be read, as text that is none or is nested without end, as no frame."""
+    try:
+        yield
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(f"a frame can't be read: {error}") from None
+
+
 async def greeting(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes]:
     """Return the first frame as a mapping, and its bytes. Raises BrokenStream, DecodeError."""
     await find_mark(reader)
     body = await read_frame(reader)
-    return msgspec.msgpack.decode(body, type=dict[str, Any]), body
+    with readable():
+        return msgspec.msgpack.decode(body, type=dict[str, Any]), body
 
 
 async def last_words(reader: asyncio.StreamReader) -> str:
