@@ -12,7 +12,7 @@ from desktop_agent import paths
 from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.adapters.models.hosted_model import HostedModel
-from desktop_agent.adapters.places.git_copy import GitStore
+from desktop_agent.adapters.places.git_copy import GitError, GitStore
 from desktop_agent.adapters.places.home_model import HomeModel, HomeServices
 from desktop_agent.adapters.places.link import OutpostLink
 from desktop_agent.core.faults import Fault, ModelError
@@ -150,8 +150,13 @@ class FarPlace:
                 return  # it is sent once the stream is there
             if not self._link.has(commit):
                 file = wanted.store.path / f"{commit}.bundle"
-                if not file.exists():
-                    await asyncio.to_thread(wanted.store.bundle, commit, file)
+                try:
+                    if not file.exists():
+                        await asyncio.to_thread(wanted.store.bundle, commit, file)
+                except GitError as error:
+                    self._wanted.pop(wanted.start.key, None)
+                    wanted.ended.set_exception(error)
+                    return
                 self._link.send_snapshot(commit, file.read_bytes())
             self._link.send(wanted.start)
 

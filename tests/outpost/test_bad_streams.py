@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from desktop_agent.adapters.places import git_copy
 from desktop_agent.core.pipes.frames import LENGTH_BYTES
 from desktop_agent.core.pipes.outpost_pipe import MARK
+from desktop_agent.outpost import batch
 from tests.engine.tree.tree_rig import WAIT
 from tests.helpers.scripted import says
+from tests.outpost.rig import far, garden, results, write_jobs
 from tests.outpost.test_far_agents import SPAWN, FarRig, pytestmark
 
 __all__ = ["pytestmark"]
@@ -36,3 +40,30 @@ async def test_a_place_that_greets_with_garbage_is_not_waited_for_for_ever(
     end = await rig.ended(await rig.begun())
     assert end.status == "failed"
     assert end.text.startswith("box can't be reached: a frame can't be read")
+
+
+async def test_a_folder_that_is_more_than_a_stream_takes_is_not_sent_again_and_again(
+    tmp_path: Path, closing: list[FarRig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_copy, "MOST_PACKED", 1 << 20)
+    rig = FarRig(tmp_path, [SPAWN, WAIT, says("I see.")], [])
+    closing.append(rig)
+    (tmp_path / "garden/data.bin").write_bytes(os.urandom(2 << 20))
+    end = await rig.ended(await rig.begun())
+    assert end.status == "failed"
+    assert "can't be copied: packed it is 2 MB, and 1 MB at most are sent" in end.text
+
+
+def test_of_a_batch_only_the_jobs_of_a_folder_that_can_not_be_sent_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(git_copy, "MOST_PACKED", 1 << 20)
+    small, large = garden(tmp_path / "small"), garden(tmp_path / "large")
+    (large / "data.bin").write_bytes(os.urandom(2 << 20))
+    said = [{"prompt": "hi", "workspace": str(one), "model": "demo"} for one in (large, small)]
+    jobs, out = write_jobs(tmp_path / "jobs.jsonl", *said), tmp_path / "out"
+    place = f"command: {far(tmp_path / 'there')}"
+    code = batch.main([str(jobs), "--out", str(out), "--on", place, "--at-most", "1"])
+    assert code == 1, capsys.readouterr().err
+    assert [one["reason"] for one in results(out)] == ["error", "finished"]
+    assert "1 MB at most are sent" in results(out)[0]["error"]

@@ -32,6 +32,8 @@ _MOST_WORDS = 400
 _LARGE = 50_000_000
 # Of what was changed in a copy; a file that is larger than the first is not kept for an undo.
 _LARGEST_SENT, _MOST_SENT = 16 << 20, 64 << 20
+# Of a folder, packed: a frame of the stream takes little more.
+MOST_PACKED = 240 << 20
 _NO_OBJECT = b"0" * 40
 _PRIVATE = (
     ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.kdbx", "id_rsa*",
@@ -175,9 +177,18 @@ class GitStore:
         return found
 
     def bundle(self, commit: str, file: Path, after: str = "") -> None:
-        """Write a snapshot into one file; with `after`, only what is not in that one."""
+        """Write a snapshot into one file; with `after`, only what is not in that one.
+
+        Raises GitError where it is more than a stream takes.
+        """
         without = (f"^{after}",) if after else ()
         self._git("bundle", "create", "--quiet", str(file), _branch(commit), *without)
+        if (size := file.stat().st_size) > MOST_PACKED:
+            file.unlink()
+            raise GitError(
+                f"packed it is {size >> 20} MB, and {MOST_PACKED >> 20} MB at most are sent: "
+                "have git ignore what is not needed there"
+            )
 
     def unbundle(self, commit: str, file: Path) -> None:
         """Take a snapshot out of such a file; one that is damaged, or another's, is refused."""
