@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from functools import cache
+from unicodedata import normalize
 
 # One row: the last number that is done, the last one to do, and whether erased words remain.
 TABLES = """
@@ -32,8 +33,11 @@ _MERGES = 8
 
 
 def spaced(text: str) -> str:
-    """Return the text with each ideograph as a word of its own, so that any part is found."""
-    return text if text.isascii() else _ideograph().sub(r" \1 ", text)
+    """Return the text with each ideograph as a word of its own, so that any part is found.
+
+    Letters are whole: macOS names files in a form of Unicode where Korean ones are in parts.
+    """
+    return text if text.isascii() else _ideograph().sub(r" \1 ", normalize("NFC", text))
 
 
 # Compiled when such a text first comes: it takes 2 ms.

@@ -25,6 +25,10 @@ from desktop_agent.core.sessions import SearchFound, SearchHit
 _WORD = re.compile(r"\w+")
 _SIGN = re.compile(r"[^\w\s]")
 _HALF = re.compile("[\ud800-\udfff]")
+# Models write the signs of print, people type those of the keyboard.
+_TYPED = str.maketrans("‘’“”\u2010\u2011", "''\"\"--")
+# Marks above and below letters. What has a lower class, or 0, makes another letter of it.
+_ACCENTS = 200
 _MAX_CHARACTERS = 1000
 _MAX_WORDS = 16
 _HITS_A_SESSION = 3
@@ -63,6 +67,7 @@ def search(
     """Return the sessions found by title, and up to `limit` messages; none of `hidden`."""
     # A command line that is no UTF-8 has half characters, which no database holds.
     text = _HALF.sub("\ufffd", " ".join(text[:_MAX_CHARACTERS].split()))
+    text = unicodedata.normalize("NFC", text)
     if not text:
         return SearchFound()
     found = _Search(connection, text, limit, frozenset(hidden))
@@ -82,8 +87,12 @@ def _by_title(connection: sqlite3.Connection, text: str) -> list[SessionId]:
     return [
         SessionId(session_id)
         for session_id, title in rows
-        if all(word in folded(title) for word in words)
+        if _has_all(folded(unicodedata.normalize("NFC", title)), words)
     ]
+
+
+def _has_all(plain: str, words: Collection[str]) -> bool:
+    return all(word in plain for word in words)
 
 
 class _Search:
@@ -103,9 +112,10 @@ class _Search:
         self._text = text
         self._limit = limit
         self._of_session: Counter[SessionId] = Counter()
-        # The index knows no signs: `c++` would find every word with a c.
-        self._literal = folded(text) if _SIGN.search(text) else ""
         words = sorted(set(folded(text).split()), key=len, reverse=True)
+        # The index knows no signs: `c++` would find every word with a c.
+        self._literal = [word for word in words if _SIGN.search(word)]
+        self._words = words
         self._marks = re.compile("|".join(map(re.escape, [folded(text), *words])))
 
     def by_words(self) -> None:
@@ -125,7 +135,7 @@ class _Search:
 
     def by_pattern(self) -> None:
         """Find signs, and parts of words, among what can be looked through in a moment."""
-        self._literal = folded(self._text)
+        self._literal = self._words
         escaped = re.sub(r"([\\%_])", r"\\\1", spaced(self._text).strip())
         pattern = f"%{'%'.join(escaped.split())}%"
         until = time.monotonic() + _SCAN_S
@@ -170,9 +180,9 @@ class _Search:
     def _hit(self, session_id: str, seq: int, agent: str, event: object) -> SearchHit | None:
         if not isinstance(event, MessageAdded):
             return None
-        text = words_of(event.message)
+        text = unicodedata.normalize("NFC", words_of(event.message))
         plain = folded(text)
-        if self._literal and self._literal not in plain:
+        if not _has_all(plain, self._literal):
             return None
         line, marks = _line(text, plain, self._marks)
         message_id = event.message.id
@@ -191,13 +201,16 @@ def _line(text: str, plain: str, words: re.Pattern[str]) -> tuple[str, tuple[tup
 
 
 def folded(text: str) -> str:
-    """Return the text without case and accents, each character in its old place."""
+    """Return the text without case, accents and signs of print, each character in its place."""
     return text.lower() if text.isascii() else "".join(map(_folded, text))
 
 
 @lru_cache(maxsize=4096)
 def _folded(character: str) -> str:
-    return unicodedata.normalize("NFD", character)[0].casefold()[0]
+    letter, *marks = unicodedata.normalize("NFD", character.translate(_TYPED))
+    if marks and unicodedata.combining(marks[0]) < _ACCENTS:
+        letter = character
+    return letter.casefold()[0]
 
 
 def forget(connection: sqlite3.Connection, session_id: SessionId, *, has_fts: bool) -> None:

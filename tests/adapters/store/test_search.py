@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -58,6 +59,60 @@ def test_a_word_far_along_a_long_line_is_in_the_piece_that_is_shown(store: Sqlit
 def test_what_is_no_text_is_not_found(store: SqliteStore, text: str) -> None:
     say(store, "se_1", "the sea")
     assert store.search(text, 10).hits == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("the login is in main.py", "main.py login"),
+        ("the sea,\nthe harbour", "sea, harbour"),
+        ("हिन्दी और संस्कृत भाषा", "भाषा हिन्दी"),
+    ],
+)
+def test_words_with_signs_may_stand_in_any_order_as_others_may(
+    store: SqliteStore, said: str, words: str
+) -> None:
+    say(store, "se_1", said, "the main entry, py, the sea")
+    [hit] = store.search(words, 10).hits
+    assert sorted(marked(hit)) == sorted(one for one in words.split() if one in hit.line)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("l’école est fermée", "l'école"),
+        ("don't", "don’t"),
+        ("an open\u2011source licence", "open-source"),
+        ("so “this” it is", '"this"'),
+    ],
+)
+def test_signs_are_found_in_either_way_of_writing_them(
+    store: SqliteStore, said: str, words: str
+) -> None:
+    say(store, "se_1", said)
+    [hit] = store.search(words, 10).hits
+    [mark] = marked(hit)
+    assert mark in said
+
+
+@pytest.mark.parametrize("name", ["résumé.pdf", "한국어", "tiếng việt"])
+def test_accents_are_found_in_either_form_of_unicode(store: SqliteStore, name: str) -> None:
+    apart = unicodedata.normalize("NFD", name)
+    say(store, "se_whole", f"the file {name} is here")
+    say(store, "se_apart", f"the file {apart} is here")
+    for words in (name, apart):
+        found = store.search(words, 10).hits
+        assert [hit.session_id for hit in found] == ["se_apart", "se_whole"]
+        assert all(" ".join(marked(hit)) == name for hit in found)
+
+
+@pytest.mark.parametrize(("title", "words"), [("호구 조사", "한국"), ("かぎの話", "かき")])
+def test_letters_that_only_begin_alike_are_not_the_same(
+    store: SqliteStore, title: str, words: str
+) -> None:
+    say(store, title, "something else")
+    assert store.search(words, 10).titles == ()
+    assert store.search(title[:2], 10).titles == (title,)
 
 
 def test_a_subagents_words_are_found_as_its_own(store: SqliteStore) -> None:
