@@ -150,9 +150,13 @@ def export_file(
 ) -> None:
     """Write a session to a file, on any thread; the file is there when it is whole.
 
-    Raises SessionFileError, StoreError, and Cancelled when the job was.
+    A link stays, and leads to the new file. Raises SessionFileError, StoreError, and Cancelled when
+    the job was.
     """
+    path = Path(os.path.realpath(path))
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise SessionFileError("The file can’t be written: it is not a file.")
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".export-")
     except OSError as error:
         raise _refused(error) from error

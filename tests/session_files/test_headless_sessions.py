@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import closing
 from pathlib import Path
 
@@ -114,3 +115,30 @@ def test_what_is_not_possible_is_one_sentence_and_no_traceback(
     assert said in run.err
     assert len(run.err.splitlines()) == 1
     assert run.out == ""
+
+
+def test_an_export_goes_through_a_link_which_stays(
+    store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    link, file = tmp_path / "link.md", tmp_path / "elsewhere" / "notes.md"
+    file.parent.mkdir()
+    file.write_text("old", "utf-8")
+    link.symlink_to(file)
+    assert Run(capfd, "export", SESSION, "--out", str(link)).code == 0
+    assert link.is_symlink()
+    assert file.read_text("utf-8").startswith("# ")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_an_export_puts_no_file_in_the_place_of_a_pipe_or_a_device(
+    store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        run = Run(capfd, "export", SESSION, "--out", str(path))
+        assert run.code == 1
+        assert "not a file" in run.err
+    assert pipe.is_fifo()
+    assert link.is_symlink()
