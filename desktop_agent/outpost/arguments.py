@@ -44,11 +44,9 @@ def parse(argv: Sequence[str]) -> BatchOptions:
     for file in (given.out, given.html):
         if file is not None and not file.parent.is_dir():
             raise UsageError(f"there is no folder {str(file.parent)!r}")
-    if given.html is not None and given.html.resolve() in (
-        given.jobs.resolve(),
-        given.out.resolve(),
-    ):
-        raise UsageError("--html would replace the jobs or the results: name another file")
+    page = given.html and given.html.resolve()
+    if page and ((page.exists() and not page.is_file()) or page in _others(given)):
+        raise UsageError(f"--html can't be {str(given.html)!r}: it is something else")
     return BatchOptions(
         jobs=given.jobs,
         out=given.out.resolve(),
@@ -56,9 +54,13 @@ def parse(argv: Sequence[str]) -> BatchOptions:
         on=_place(given.on),
         at_most=given.at_most,
         max_cost=given.max_cost,
-        html=given.html and given.html.resolve(),
+        html=page,
         is_json=given.json,
     )
+
+
+def _others(given: argparse.Namespace) -> tuple[Path, Path]:
+    return given.jobs.resolve(), given.out.resolve()
 
 
 def make_parser() -> argparse.ArgumentParser:

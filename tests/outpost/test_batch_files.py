@@ -102,8 +102,19 @@ def test_a_page_takes_the_place_of_neither_jobs_nor_results(tmp_path: Path, name
     jobs, out = tmp_path / "jobs.jsonl", tmp_path / "out.jsonl"
     (tmp_path / "link.html").symlink_to(name)
     for html in (tmp_path / name, tmp_path / "link.html"):
-        with pytest.raises(UsageError, match="name another file"):
+        with pytest.raises(UsageError, match="--html"):
             parse([str(jobs), "--out", str(out), "--html", str(html)])
+
+
+@pytest.mark.parametrize("page", ["jobs", "out", "folder", "pipe"])
+def test_a_page_takes_the_place_of_nothing_but_a_page(tmp_path: Path, page: str) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    jobs, out = tmp_path / "jobs", tmp_path / "out"
+    jobs.write_text('{"prompt": "a", "workspace": "."}\n')
+    with pytest.raises(UsageError, match="--html"):
+        parse([str(jobs), "--out", str(out), "--html", str(tmp_path / page)])
+    assert parse([str(jobs), "--out", str(out), "--html", str(tmp_path / "page.html")]).html
 
 
 def test_a_page_of_results_obeys_nothing_that_was_said(tmp_path: Path) -> None:
