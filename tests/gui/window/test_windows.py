@@ -213,3 +213,14 @@ def test_a_second_window_lies_on_the_screen_with_its_message_box(first, qtbot, w
         assert second.pos() != first.pos()
     else:  # there is no room beside it
         assert second.pos() == first.pos()
+
+
+@pytest.mark.parametrize("state", [Qt.WindowState.WindowMaximized, Qt.WindowState.WindowFullScreen])
+def test_a_window_that_is_called_to_the_front_keeps_its_size(first, qtbot, state):
+    first.setWindowState(state)
+    app_of(first).come_back()
+    assert first.windowState() & state
+    first.setWindowState(state | Qt.WindowState.WindowMinimized)
+    app_of(first).come_back()
+    assert first.windowState() & state
+    assert not first.isMinimized()
