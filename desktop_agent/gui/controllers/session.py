@@ -365,6 +365,10 @@ class SessionController(QObject):
         if real is None:
             self.failed.emit(self.tr("There is no folder “{path}”.").format(path=path))
             return
+        if not self._has_begun:  # at the start it is handed over by another, or by macOS
+            self._asked_folder = self._folder = real
+            self.workspace_changed.emit(self.workspace)
+            return
         others = tuple(one for one in self.settings.recent_folders if one != real)
         recent = (real, *others)[:_MAX_RECENT]
         self.apply_settings(replace(self.settings, recent_folders=recent))

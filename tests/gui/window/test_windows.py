@@ -224,3 +224,18 @@ def test_a_window_that_is_called_to_the_front_keeps_its_size(first, qtbot, state
     app_of(first).come_back()
     assert first.windowState() & state
     assert not first.isMinimized()
+
+
+def test_a_folder_that_is_handed_over_during_the_start_is_the_one_that_is_shown(
+    open_window, project, provider, tmp_path, qtbot
+):
+    handed = tmp_path / "handed"
+    handed.mkdir()
+    window = open_window(project, model=provider.model, api_base=provider.api_base)
+    app_of(window).come_back(str(handed))
+    qtbot.waitUntil(lambda: bool(window.known.sessions), timeout=WAIT)
+    provider.push(Say("Here."))
+    ready(qtbot, window)
+    send(qtbot, window, "Where are you?")
+    qtbot.waitUntil(lambda: "Here." in said_in(window), timeout=WAIT)
+    assert [one.workspace.root for one in window.known.sessions.values()] == [str(handed)]
