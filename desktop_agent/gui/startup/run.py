@@ -38,6 +38,7 @@ from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.accessible import tell_all
 from desktop_agent.gui.kit.theme import HAS_STYLE, Theme
+from desktop_agent.gui.startup.application import Application
 from desktop_agent.gui.startup.gc_timer import GcTimer
 from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
 from desktop_agent.gui.window.app_windows import AppWindows
@@ -53,9 +54,9 @@ _LEVELS = {
 }
 
 
-def make_application() -> QApplication:
+def make_application() -> Application:
     """Return the application object, named for desktops and session files."""
-    app = QApplication([*sys.argv[:1], "-style", "fusion"])
+    app = Application()
     app.setProperty(HAS_STYLE, True)
     tell_all()
     app.setApplicationName("desktop-agent")
@@ -95,6 +96,9 @@ def run_window(
     start_logging()
     others = SecondStarts(place, app)
     others.asked.connect(windows.come_back)
+    app.opened.connect(windows.come_back)
+    # Not before the loop turns: the engine is started then.
+    QTimer.singleShot(0, app.tell_opened)
     try:
         return run_loop(app, windows, bridge, compose)
     finally:
