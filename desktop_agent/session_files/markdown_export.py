@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from desktop_agent.adapters.store.reader import SessionReader
@@ -22,6 +23,10 @@ from desktop_agent.session_files.transcript import (
 )
 
 _SIGNS = str.maketrans({one: f"\\{one}" for one in "\\`*_{}[]<>#|~"})
+# What is an entity, and what makes a list, a heading or a rule of a line that begins with it.
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_BEGINNING = re.compile(r"^( {0,3}(?:\d{1,9}(?=[.)])|(?=[-+=])))")
+_INDENTED = re.compile(r"^(?: {4}|\t)", re.MULTILINE)
 _MARKS = {"completed": "x", "in_progress": " ", "pending": " "}
 
 
@@ -87,13 +92,17 @@ def _tasks(tasks: tuple[Task, ...]) -> str:
 
 def _plain(text: str) -> str:
     """Return text on one line that Markdown takes for nothing else."""
-    return text.translate(_SIGNS)
+    return _ENTITY.sub(r"\\&", text.translate(_SIGNS))
 
 
 def _quoted(text: str) -> str:
     """Return words of a person as a quote: what they typed is no Markdown of the file's."""
-    lines = words.clean(text).strip("\n").splitlines()
-    return "\n".join(f"> {line.translate(_SIGNS)}  " for line in lines)
+    plain = words.clean(text).strip("\n")
+    if _INDENTED.search(plain):  # code, which nothing else keeps as it is
+        fence = backticks(plain, 3)
+        return "\n".join(f"> {line}" for line in (fence, *plain.splitlines(), fence))
+    lines = (_BEGINNING.sub(r"\1\\", _plain(line)) for line in plain.splitlines())
+    return "\n".join(f"> {line}  " for line in lines)
 
 
 def _fenced(text: str, language: str = "") -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from desktop_agent import paths
 from desktop_agent.core.events import AgentEvent, MessageAdded, ToolEnded
@@ -146,3 +149,22 @@ def test_markdown_keeps_what_was_typed_and_what_was_answered_apart(tmp_path: Pat
     assert "> \\# no heading  \n> \\<b\\>no bold\\</b\\> \\`x\\`" in page
     assert "\n# A heading\n" in page
     assert "`````\n```\nfour ticks: ````\n`````\n" in page
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "An entity: &lt;b&gt; &amp; &#39; a && b & c",
+        "A title\n===\nand\n---\nand\n***",
+        "- one\n+ two\n* three\n4. four\n5) five",
+        "below zero:\n-3 degrees, &amp",
+        "def total_of(rows):\n    if rows:\n        return sum(rows) # `all` of *them*",
+        "    first_line = 1\n\tsecond_line = 2\n\n``` & &lt;",
+    ],
+)
+def test_markdown_shows_what_was_typed_as_it_was_typed(tmp_path: Path, typed: str) -> None:
+    page = MarkdownIt("commonmark").render(exported(filled(tmp_path / "s.db", user(typed)), "md"))
+    quote = re.search("<blockquote>\n(.*?)</blockquote>", page, re.DOTALL)
+    assert quote is not None
+    shown = unescape(re.sub("<[^>]*>", "", quote[1]))
+    assert shown.strip("\n") == typed
