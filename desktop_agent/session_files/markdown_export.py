@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
 from desktop_agent.adapters.store.reader import SessionReader
 from desktop_agent.core.messages import DiffDisplay, OutputDisplay
@@ -22,11 +24,17 @@ from desktop_agent.session_files.transcript import (
     sections,
 )
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
 _SIGNS = str.maketrans({one: f"\\{one}" for one in "\\`*_{}[]<>#|~"})
 # What is an entity, and what makes a list, a heading or a rule of a line that begins with it.
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _BEGINNING = re.compile(r"^( {0,3}(?:\d{1,9}(?=[.)])|(?=[-+=])))")
 _INDENTED = re.compile(r"^(?: {4}|\t)", re.MULTILINE)
+# What goes on over blank lines, and what ends it; a block of code ends as it began.
+_OPEN = re.compile(r"^ {0,3}(?:```|~~~|<[!?]|<(?:script|pre|style|textarea)\b)", re.M | re.I)
+_ENDS = ("", "-->", "</pre>", "?>", "]]>", ">")
 _MARKS = {"completed": "x", "in_progress": " ", "pending": " "}
 
 
@@ -50,7 +58,7 @@ def _entry(entry: Entry) -> str:
             return f"**{_plain(head)}:**\n\n{_quoted(text)}\n\n"
         case Answer(text=text, is_partial=is_partial):
             broken = f"*{words.BROKEN_OFF}*\n\n" if is_partial else ""
-            return f"### Agent\n\n{words.clean(text).strip()}\n\n{broken}"
+            return f"### Agent\n\n{_ended(words.clean(text).strip())}\n\n{broken}"
         case Thoughts(text=text):
             return f"*Thoughts of the model:*\n\n{_quoted(text)}\n\n"
         case Called():
@@ -88,6 +96,27 @@ def _tasks(tasks: tuple[Task, ...]) -> str:
         f"- [{_MARKS[one.status]}] {_plain(words.one_line(one.subject))}\n" for one in tasks
     )
     return f"## Tasks\n\n{lines}\n"
+
+
+def _ended(text: str) -> str:
+    """Return Markdown of which nothing that follows is a part: an answer may break off in code."""
+    if not _OPEN.search(text):
+        return text
+    for end in _ENDS:
+        ended = f"{text}\n{end}".rstrip("\n")
+        last = _parser().parse(f"{ended}\n\n# .")[-1]
+        if last.type == "fence":
+            return f"{text}\n{last.markup}"
+        if last.type == "heading_close":
+            return ended
+    return text
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # sixty modules: not before there is a text
+
+    return MarkdownIt("commonmark")
 
 
 def _plain(text: str) -> str:

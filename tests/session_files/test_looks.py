@@ -168,3 +168,23 @@ def test_markdown_shows_what_was_typed_as_it_was_typed(tmp_path: Path, typed: st
     assert quote is not None
     shown = unescape(re.sub("<[^>]*>", "", quote[1]))
     assert shown.strip("\n") == typed
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "So:\n\n```python\nprint(1)",
+        "So:\n\n~~~~\n```\n",
+        "1. One:\n\n   ```python\n   print(1)",
+        "<!-- broken off",
+        "<script>\nlet a",
+        "```\nwhole\n```",
+    ],
+)
+def test_what_follows_an_answer_that_broke_off_is_no_part_of_it(
+    tmp_path: Path, answer: str
+) -> None:
+    said = (user("one"), assistant(answer), user("two"))
+    page = MarkdownIt("commonmark").render(exported(filled(tmp_path / "s.db", *said), "md"))
+    assert page.count("<h3>You") == 2
+    assert "<blockquote>\n<p>two</p>" in page
