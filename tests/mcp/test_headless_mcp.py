@@ -46,6 +46,18 @@ def test_a_server_is_added_listed_and_removed(capfd: pytest.CaptureFixture[str])
     assert names(capfd) == ["far"]
 
 
+def test_a_file_of_servers_that_is_kept_elsewhere_stays_a_link(
+    capfd: pytest.CaptureFixture[str], home: Path
+) -> None:
+    own, file = home / "own.json", paths.config_dir() / "mcp.json"
+    own.write_text('{"mcpServers": {"near": {"command": "npx"}}}')
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.symlink_to(own)
+    assert Run(capfd, "add", "far", "--url", "https://mcp.example/mcp").code == 0
+    assert file.is_symlink()
+    assert list(json.loads(own.read_text())["mcpServers"]) == ["near", "far"]
+
+
 def test_servers_of_another_app_are_imported_and_none_is_replaced_or_shown_its_secrets(
     capfd: pytest.CaptureFixture[str], home: Path
 ) -> None:

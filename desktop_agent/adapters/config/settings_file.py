@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
-from desktop_agent.adapters.files.private_file import keep_copy, set_aside, write_private
+from desktop_agent.adapters.files.private_file import keep_copy, set_aside, write_through
 from desktop_agent.core.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -42,4 +42,4 @@ def load(path: Path) -> Settings:
 def save(path: Path, settings: Settings) -> None:
     """Replace the file, readable by this user alone. Raises OSError; the old one stays then."""
     body = msgspec.json.format(msgspec.json.encode(settings), indent=2)
-    write_private(path, body + b"\n")
+    write_through(path, body + b"\n")

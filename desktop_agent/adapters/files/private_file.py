@@ -13,7 +13,10 @@ _ABANDONED_S = 3600.0
 
 
 def write_private(path: Path, body: bytes) -> None:
-    """Write the file with mode 0600. Raises OSError; what was there before stays then."""
+    """Write the file with mode 0600. Raises OSError; what was there before stays then.
+
+    A link there is replaced.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # mkstemp makes the file with mode 0600; it gets its name only once it is on disk.
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -28,6 +31,11 @@ def write_private(path: Path, body: bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     _delete_abandoned(path)
+
+
+def write_through(path: Path, body: bytes) -> None:
+    """Write it likewise, but where a link leads: the person keeps the file elsewhere."""
+    write_private(Path(os.path.realpath(path)), body)
 
 
 def _delete_abandoned(path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import msgspec
 
-from desktop_agent.adapters.files.private_file import set_aside, write_private
+from desktop_agent.adapters.files.private_file import set_aside, write_private, write_through
 from desktop_agent.adapters.mcp import other_apps
 from desktop_agent.adapters.mcp.formats import (
     CLIENT_KEYS,
@@ -210,7 +210,7 @@ class McpFile:
         except McpError:
             servers = whole[_KEY] = {}
         change(servers)
-        write_private(self._path, json.dumps(whole, indent=2, ensure_ascii=False).encode() + b"\n")
+        write_through(self._path, json.dumps(whole, indent=2, ensure_ascii=False).encode() + b"\n")
 
     def _whole(self) -> dict[str, Any]:
         try:

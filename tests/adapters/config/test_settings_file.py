@@ -115,3 +115,18 @@ def test_a_save_that_fails_leaves_the_old_settings(path: Path) -> None:
     path.rmdir()
     path.write_bytes(before)
     assert load(path) == CHANGED
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_settings_that_are_kept_elsewhere_stay_a_link(
+    path: Path, tmp_path: Path, is_there: bool
+) -> None:
+    own = tmp_path / "dotfiles" / "settings.json"
+    own.parent.mkdir()
+    if is_there:
+        save(own, Settings())
+    path.parent.mkdir()
+    path.symlink_to(own)
+    save(path, CHANGED)
+    assert path.is_symlink()
+    assert load(own) == load(path) == CHANGED
