@@ -117,7 +117,8 @@ def _add_id(parser: Parser) -> None:
 
 
 def _add_output(parser: Parser, forms: Sequence[str]) -> None:
-    parser.add_argument("--output", choices=forms, default="text", help="jsonl: one a line")
+    each = "jsonl: one a line" if "jsonl" in forms else None
+    parser.add_argument("--output", choices=forms, default="text", help=each)
     parser.add_argument("--json", action="store_const", const="json", dest="output",
                         help="the same as --output json")  # fmt: skip
 
