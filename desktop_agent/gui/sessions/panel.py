@@ -351,7 +351,7 @@ class SessionPanel(QWidget):
 
     def _ask_search(self) -> None:
         text = self.search.text().strip()
-        if len(text) >= 2:
+        if len(text) >= 2 or not text.isascii():  # an ideograph is a word
             self.searched.emit(text)
 
     def _on_titled(self, one: SessionRow, title: str) -> None:

@@ -301,6 +301,13 @@ def test_an_empty_list_and_a_search_without_a_match_say_so(panel, qtbot):
     assert titles(panel) == ["Today", "Budget"]
 
 
+def test_one_sign_of_a_script_in_which_it_is_a_word_is_searched_for(panel, qtbot):
+    show(panel, info(1, "Budget"))
+    with qtbot.waitSignal(panel.searched) as searched:
+        panel.search.setText("雨")
+    assert searched.args == ["雨"]
+
+
 def test_a_search_also_finds_words_said_in_a_session(panel, qtbot):
     show(panel, info(1, "Budget"), info(2, "Letters"))
     with qtbot.waitSignal(panel.searched) as searched:
