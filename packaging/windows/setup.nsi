@@ -90,7 +90,8 @@ Section "Open folders from the file manager" SecOpenWith
   WriteRegStr HKCU "${FOLDER_MENU}\command" "" '"$INSTDIR\Desktop Agent.exe" "%1"'
   WriteRegStr HKCU "${INSIDE_MENU}" "" "Open folder with ${NAME}"
   WriteRegStr HKCU "${INSIDE_MENU}" "Icon" "$INSTDIR\Desktop Agent.exe"
-  WriteRegStr HKCU "${INSIDE_MENU}\command" "" '"$INSTDIR\Desktop Agent.exe" "%V"'
+  ; The dot, which Windows drops, keeps the backslash of "C:\" from hiding the quote.
+  WriteRegStr HKCU "${INSIDE_MENU}\command" "" '"$INSTDIR\Desktop Agent.exe" "%V."'
 SectionEnd
 
 Section /o "A shortcut on the desktop" SecDesktop
