@@ -167,9 +167,10 @@ def test_text_is_found_wherever_it_stands_and_what_is_lost_is_named(tmp_path: Pa
     table.cell(0, 0).text, table.cell(0, 1).text = "A", "B"
     cells = "".join(f"<w:tc><w:p>{run_of(text)}</w:p></w:tc>" for text in ("1", "2"))
     control = "<w:sdt {}><w:sdtContent>{}</w:sdtContent></w:sdt>"
-    table._tbl.append(parse_xml(control.format(nsdecls("w"), f"<w:tr>{cells}</w:tr>")))
+    rows: Any = made.element.body.find(qn("w:tbl"))
+    rows.append(parse_xml(control.format(nsdecls("w"), f"<w:tr>{cells}</w:tr>")))
     cell = control.format("", f"<w:tc><w:p>{run_of('3')}</w:p></w:tc>")
-    table._tbl.append(parse_xml(f"<w:tr {nsdecls('w')}>{cell}{cells[: len(cells) // 2]}</w:tr>"))
+    rows.append(parse_xml(f"<w:tr {nsdecls('w')}>{cell}{cells[: len(cells) // 2]}</w:tr>"))
     for inner in (
         f"<w:moveFrom w:id='1' w:author='A'>{run_of('moved')}</w:moveFrom>{run_of('.')}",
         f"<w:moveTo w:id='1' w:author='A'>{run_of('moved')}</w:moveTo>",
@@ -197,8 +198,8 @@ def test_text_is_found_wherever_it_stands_and_what_is_lost_is_named(tmp_path: Pa
 
 def test_notes_at_the_end_are_kept(tmp_path: Path) -> None:
     made, path = docx.Document(), tmp_path / "notes.docx"
-    xml = f'<w:r {nsdecls("w")}><w:endnoteReference w:id="2"/></w:r>'
-    made.add_paragraph("Said")._p.append(parse_xml(xml))
+    xml = "<w:r><w:t>Said</w:t></w:r><w:r><w:endnoteReference w:id='2'/></w:r>"
+    made.element.body.insert(-1, parse_xml(f"<w:p {nsdecls('w')}>{xml}</w:p>"))
     notes = (
         f'<w:endnotes {nsdecls("w")}><w:endnote w:id="2"><w:p><w:r><w:t>A source.</w:t></w:r></w:p>'
         "</w:endnote></w:endnotes>"

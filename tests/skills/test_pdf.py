@@ -88,8 +88,9 @@ def _looks(writer: PdfWriter, *states: str) -> DictionaryObject:
     return DictionaryObject({NameObject("/N"): normal})
 
 
-def make_form(path: Path) -> Path:
+def make_form(path: Path, *, has_spouse: bool = False) -> Path:
     writer = PdfWriter()
+    keep = writer._add_object
     page = _page(writer, "Application")
     fields: list[DictionaryObject] = []
     widgets: list[DictionaryObject] = []
@@ -104,6 +105,12 @@ def make_form(path: Path) -> Path:
     add(_widget(writer, "/Btn", "Member", 640, AP=_looks(writer, "/Off", "/Ja"), AS=off, V=off))
     options = ArrayObject(TextStringObject(text) for text in ("Norway", "Peru"))
     add(_widget(writer, "/Ch", "Country", 610, Ff=NumberObject(1 << 17), Opt=options))
+    above = DictionaryObject({NameObject("/T"): TextStringObject("Spouse")})
+    inner = _widget(writer, "/Tx", "Full name", 500)
+    inner[NameObject("/Parent")] = keep(above)
+    if has_spouse:
+        fields.append(above)
+        widgets.append(inner)
     radio = DictionaryObject(
         {
             NameObject("/FT"): NameObject("/Btn"),
@@ -114,14 +121,16 @@ def make_form(path: Path) -> Path:
         }
     )
     fields.append(radio)
-    parent = writer._add_object(radio)
+    parent = keep(radio)
     for top, state in ((580, "/S"), (550, "/L")):
         button = _widget(writer, "", "", top, AP=_looks(writer, "/Off", state), AS=off)
         button[NameObject("/Parent")] = parent
         widgets.append(button)
-    placed = {id(widget): writer._add_object(widget) for widget in widgets}
+    placed = {id(widget): keep(widget) for widget in widgets}
+    above[NameObject("/Kids")] = ArrayObject([placed.get(id(inner), parent)])
     radio[NameObject("/Kids")].extend(placed[id(widget)] for widget in widgets[-2:])
     page[NameObject("/Annots")] = ArrayObject(placed.values())
+    placed[id(above)] = inner.raw_get("/Parent")
     writer._root_object[NameObject("/AcroForm")] = DictionaryObject(
         {
             NameObject("/Fields"): ArrayObject(placed.get(id(field), parent) for field in fields),
@@ -272,15 +281,7 @@ def test_a_form_is_filled_in_and_every_kind_of_field_holds_its_value(tmp_path: P
 
 
 def test_a_field_of_the_same_last_name_keeps_its_own_value(tmp_path: Path) -> None:
-    path, out = make_form(tmp_path / "form.pdf"), tmp_path / "out.pdf"
-    writer = PdfWriter(clone_from=path)
-    above = DictionaryObject({NameObject("/T"): TextStringObject("Spouse")})
-    inner = _widget(writer, "/Tx", "Full name", 500)
-    inner[NameObject("/Parent")] = writer._add_object(above)
-    above[NameObject("/Kids")] = ArrayObject([writer._add_object(inner)])
-    writer._root_object["/AcroForm"]["/Fields"].append(inner["/Parent"].indirect_reference)
-    writer.pages[0]["/Annots"].append(above["/Kids"][0].indirect_reference)
-    writer.write(path)
+    path, out = make_form(tmp_path / "form.pdf", has_spouse=True), tmp_path / "out.pdf"
 
     def held(file: Path) -> dict[str, str]:
         return {f["name"]: f["value"] for f in json.loads(form("fields", file, "--json").out)}
