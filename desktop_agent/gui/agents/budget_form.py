@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
@@ -18,6 +20,9 @@ from desktop_agent.gui.kit.widgets import (
 )
 
 _WHOLE = frozenset({"tokens", "steps"})
+# Thousands as people part them: `100,000`. With a comma in an amount it may be either.
+_PARTED = re.compile(r"[1-9]\d{0,2}([.,’'\s])\d{3}(?:\1\d{3})*")
+_EITHER = re.compile(r"[1-9]\d{0,2},\d{3}")
 
 
 class BudgetForm(Popover):
@@ -120,9 +125,14 @@ class BudgetForm(Popover):
 
 def _number(text: str, *, is_whole: bool) -> float | str | None:
     """Return a number, None for no limit, or the text itself when it is neither."""
-    plain = text.strip().replace(",", ".").lstrip("$")
+    plain = text.strip().lstrip("$")
     if not plain:
         return None
+    if is_whole and _PARTED.fullmatch(plain):
+        plain = "".join(filter(str.isdecimal, plain))
+    elif _EITHER.fullmatch(plain):
+        return text
+    plain = plain.replace(",", ".")
     try:
         value = float(plain)
     except ValueError:

@@ -75,3 +75,22 @@ def test_a_budget_can_be_changed_and_nonsense_is_refused(form, qtbot) -> None:
     with qtbot.waitSignal(form.budget_chosen) as chosen:
         press(form, qtbot)
     assert chosen.args == ["sa_2", Budget(tokens=50_000, seconds=120.0)]
+
+
+@pytest.mark.parametrize("typed", ["100,000", "100.000", "100 000", "100’000", "100000"])
+def test_thousands_are_read_as_people_write_them(form, qtbot, typed) -> None:
+    field(form, "tokens").setText(typed)
+    with qtbot.waitSignal(form.budget_chosen) as chosen:
+        press(form, qtbot)
+    assert chosen.args == ["sa_1", Budget(tokens=100_000)]
+
+
+def test_an_amount_that_may_mean_one_or_a_thousand_dollars_is_not_guessed(form, qtbot) -> None:
+    field(form, "cost").setText("1,000")
+    with qtbot.assertNotEmitted(form.budget_chosen):
+        press(form, qtbot)
+    assert field(form, "cost").property("problem") == "true"
+    field(form, "cost").setText("1,50")
+    with qtbot.waitSignal(form.budget_chosen) as chosen:
+        press(form, qtbot)
+    assert chosen.args == ["sa_1", Budget(cost=1.5)]
