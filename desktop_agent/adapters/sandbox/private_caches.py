@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from desktop_agent.adapters.sandbox.deleting import delete
 from desktop_agent.adapters.sandbox.small_file import read_small
 from desktop_agent.core.sandbox import PrivateCache
 
@@ -71,11 +71,9 @@ def _size(folder: Path) -> int:
 
 
 def _clear(folder: Path) -> None:
-    # Go makes the folders of what it fetched read-only.
-    for _, _, _, descriptor in os.fwalk(folder):
-        os.fchmod(descriptor, 0o700)
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
+            # Go makes the folders of what it fetched read-only.
+            delete(path)
         else:
             path.unlink(missing_ok=True)

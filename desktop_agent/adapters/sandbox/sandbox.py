@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from desktop_agent.adapters.sandbox import probes, seccomp
+from desktop_agent.adapters.sandbox.deleting import delete
 from desktop_agent.adapters.sandbox.enclosure import OF_NEW_ENOUGH, CommandEnclosure
 from desktop_agent.adapters.sandbox.keeper import PROGRAMS, Keeper
 from desktop_agent.adapters.sandbox.layout import Layout, Places
@@ -145,7 +146,7 @@ class BubblewrapSandbox:
         async with session.lock:
             if session.keeper is not None:
                 await asyncio.to_thread(session.keeper.close)
-            await asyncio.to_thread(shutil.rmtree, session.folder, ignore_errors=True)
+            await asyncio.to_thread(delete, session.folder)
 
     async def look_ahead(self, roots: Sequence[str]) -> None:
         """Find what is protected in folders that commands will change, so that none waits."""

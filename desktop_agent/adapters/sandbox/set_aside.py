@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePath
@@ -12,6 +11,7 @@ from pathlib import PurePath
 import msgspec
 
 from desktop_agent.adapters.sandbox import git_places, git_settings
+from desktop_agent.adapters.sandbox.deleting import open_up
 from desktop_agent.adapters.sandbox.folder_walk import Found, identity
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
@@ -108,9 +108,7 @@ def make_readable(root: str, path: str) -> str:
         finally:
             os.close(top)
         try:
-            mode = stat.S_IMODE(os.fstat(folder).st_mode)
-            # A descriptor that only names a folder changes it by this path alone.
-            os.chmod(f"/proc/self/fd/{folder}", mode | stat.S_IRUSR | stat.S_IXUSR)  # noqa: PTH101
+            open_up(folder)
         finally:
             os.close(folder)
     except OSError as error:

@@ -39,3 +39,10 @@ def test_the_sandbox_holds_for_whoever_can_make_namespaces(trial: Trial) -> None
 
 def test_commands_run_although_what_the_environment_names_cannot_be_read(trial: Trial) -> None:
     assert set(trial("unreadable").values()) == {"fine\n"}
+
+
+def test_nothing_is_left_of_what_commands_closed_to_everybody(trial: Trial) -> None:
+    found = trial("forgotten")
+    assert found["output"] == ""
+    assert "a" in found["made"]
+    assert (found["left"], found["is_left"]) == ([], False)

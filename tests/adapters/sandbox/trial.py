@@ -22,6 +22,8 @@ from typing import Any
 
 import msgspec
 
+from desktop_agent.adapters.sandbox.private_caches import PrivateCaches
+from desktop_agent.adapters.sandbox.sandbox import caches_in
 from tests.adapters.sandbox import everyday, stage
 from tests.adapters.sandbox.bench import Bench, make_repository
 from tests.adapters.sandbox.git_attacks import ATTACKS, BARE
@@ -156,6 +158,21 @@ async def unreadable(folder: Path) -> dict[str, Any]:
     return codes
 
 
+async def forgotten(folder: Path) -> dict[str, Any]:
+    """Leave folders that nobody may read or change in the temporary one and in the cache."""
+    bench = Bench(folder)
+    script = "mkdir -p a/b/c && touch a/b/c/file && chmod 500 a/b/c && chmod 0 a/b && chmod 500 a"
+    done = await bench.run(f"cd /tmp; {script}; cd ~/.cache; {script}")
+    temporary = bench.data / "sandbox" / "tmp" / bench.session
+    made = [path.name for path in temporary.iterdir()]
+    await bench.close()
+    caches = PrivateCaches(caches_in(bench.data))
+    for cache in caches.found():
+        caches.empty(cache.id)
+    left = [str(path) for path in (bench.data / "sandbox" / "caches").glob("*/cache/*")]
+    return {"output": done.output, "made": made, "left": left, "is_left": temporary.exists()}
+
+
 async def nothing_made(folder: Path) -> dict[str, Any]:
     """Run many commands that do nothing, and compare all that the person has."""
     bench = Bench(folder)
@@ -195,6 +212,7 @@ TRIALS: dict[str, Callable[[Path], Awaitable[Any]]] = {
     "ends": ends,
     "nothing_made": nothing_made,
     "unreadable": unreadable,
+    "forgotten": forgotten,
 }
 
 
