@@ -16,7 +16,6 @@ from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.adapters.places.git_copy import GitError, GitStore
 from desktop_agent.compose import SESSIONS_FILE, Backend, ForThisRun, compose
-from desktop_agent.core.changes import FarFile
 from desktop_agent.core.events import (
     AgentEvent,
     ApprovalRequested,
@@ -35,6 +34,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.engine import Engine
 from desktop_agent.outpost.restoring import keep_step, lay_steps, restore_session
+from desktop_agent.outpost.runner import too_large
 
 _log = logging.getLogger(__name__)
 
@@ -276,19 +276,16 @@ class AgentRuns:
         if run.agent_id is not None:
             await self.keep_step(run.agent_id)
         try:
-            patch, files = await asyncio.to_thread(self._changed, run)
+            commit, copy = run.order.commit, run.copy
+            patch, files, large = await asyncio.to_thread(self._store.changed, commit, copy)
         except (GitError, OSError) as error:
             problem = f"what it changed is lost: {error}"
             over = pipe.TurnOver(0, run.order.key, problem=problem, ended=ended)
         else:
-            over = pipe.TurnOver(0, run.order.key, patch, gone, files, ended)
+            problem = ". ".join(one for one in (gone, too_large(large)) if one)
+            over = pipe.TurnOver(0, run.order.key, patch, problem, files, ended)
         if run.turns == turn:  # else a note that came meanwhile has begun another
             self._tell(over)
-
-    def _changed(self, run: _Run) -> tuple[str, tuple[FarFile, ...]]:
-        commit = run.order.commit
-        tree = self._store.tree(commit, run.copy)
-        return self._store.between(commit, tree), self._store.files(commit, tree)
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -31,9 +31,10 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.headless.arguments import Options
 from desktop_agent.headless.follow import Follower
-from desktop_agent.headless.output import RunEnded
+from desktop_agent.headless.output import RunEnded, one_line
 from desktop_agent.headless.run import NoSandbox, follow, lend_key, need_sandbox, open_engine
 
+_NAMED = 5
 _UNPRICED = "The price of its model is not known, so a limit in dollars can't be held."
 
 
@@ -198,6 +199,13 @@ class Runner:
             await backend.close()
             raise
         return started[0]
+
+
+def too_large(names: Sequence[str]) -> str:
+    """Say which changed files were too much to be sent home; nothing without any."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    said = ", ".join(one_line(name, 80) for name in names[:_NAMED])
+    return f"Too large to be sent, and lost: {said}{more}" if names else ""
 
 
 def _at_most(budget: Budget, cost: float) -> Budget:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from desktop_agent.adapters.places.git_copy import GitError, GitStore
 from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.pipes.host_pipe import FromHost, ToHost
@@ -19,7 +21,7 @@ from desktop_agent.headless.run import NoSandbox
 from desktop_agent.outpost.agents import AgentRuns
 from desktop_agent.outpost.far_model import FarModel
 from desktop_agent.outpost.jobs import Job
-from desktop_agent.outpost.runner import Ended, Runner
+from desktop_agent.outpost.runner import Ended, Runner, too_large
 
 Send = Callable[[ToHost], None]
 Tell = Callable[[pipe.Numbered], None]
@@ -144,7 +146,10 @@ class LocalWork:
             else:
                 job = Job(0, str(start.said.get("prompt")), str(copy), start.said)
                 ended = await self._runner.run(job.options(copy), start.cost_left)
-                patch = await asyncio.to_thread(self._store.patch, start.commit, copy)
+                found = await asyncio.to_thread(self._store.changed, start.commit, copy)
+                patch = found[0]
+                words = ". ".join(one for one in (ended.error, too_large(found[2])) if one)
+                ended = msgspec.structs.replace(ended, error=words)
         except (GitError, UsageError, NoSandbox, StoreError, OSError) as error:
             ended = Ended("error", "", Usage(), 0.0, str(error))
         finally:

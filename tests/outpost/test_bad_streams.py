@@ -12,9 +12,11 @@ from desktop_agent.adapters.places import git_copy
 from desktop_agent.core.pipes.frames import LENGTH_BYTES
 from desktop_agent.core.pipes.outpost_pipe import MARK
 from desktop_agent.outpost import batch
+from desktop_agent.outpost.runner import too_large
 from tests.engine.tree.tree_rig import WAIT
 from tests.helpers.scripted import says
-from tests.outpost.rig import far, garden, results, write_jobs
+from tests.outpost.rig import far, garden, git, results, write_jobs
+from tests.outpost.test_batch_files import store_of
 from tests.outpost.test_far_agents import SPAWN, FarRig, pytestmark
 
 __all__ = ["pytestmark"]
@@ -67,3 +69,26 @@ def test_of_a_batch_only_the_jobs_of_a_folder_that_can_not_be_sent_fail(
     assert code == 1, capsys.readouterr().err
     assert [one["reason"] for one in results(out)] == ["error", "finished"]
     assert "1 MB at most are sent" in results(out)[0]["error"]
+
+
+def test_of_changes_that_are_more_than_a_stream_takes_the_rest_comes_and_they_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_copy, "MOST_PATCH", 1 << 20)
+    folder, copy = garden(tmp_path / "garden"), tmp_path / "copy"
+    (folder / "model.bin").write_bytes(b"\0" * (17 << 20))
+    store = store_of(folder, tmp_path / "store")
+    commit = store.snapshot(folder)
+    store.copy(commit, copy)
+    (copy / "model.bin").write_bytes(os.urandom(17 << 20))
+    (copy / "new.bin").write_bytes(os.urandom(17 << 20))
+    (copy / "beds.txt").write_text("fourteen\n")
+    patch, files, large = store.changed(commit, copy)
+    assert large == ("model.bin", "new.bin")
+    assert [one.path for one in files] == [b"beds.txt", b"model.bin", b"new.bin"]
+    (tmp_path / "patch").write_text(patch)
+    git(folder, "apply", str(tmp_path / "patch"))
+    assert (folder / "beds.txt").read_text() == "fourteen\n"
+    assert (folder / "model.bin").read_bytes() == b"\0" * (17 << 20)
+    assert not (folder / "new.bin").exists()
+    assert "model.bin, new.bin" in too_large(large)

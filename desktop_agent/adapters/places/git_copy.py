@@ -34,6 +34,7 @@ _LARGE = 50_000_000
 _LARGEST_SENT, _MOST_SENT = 16 << 20, 64 << 20
 # Of a folder, packed: a frame of the stream takes little more.
 MOST_PACKED = 240 << 20
+MOST_PATCH = 160 << 20
 _NO_OBJECT = b"0" * 40
 _PRIVATE = (
     ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.kdbx", "id_rsa*",
@@ -156,6 +157,35 @@ class GitStore:
             FarFile(path, _far(about[0], contents[about[2]]), _far(about[1], contents[about[3]]))
             for about, path in changed
         )
+
+    def changed(
+        self, commit: str, folder: Path
+    ) -> tuple[str, tuple[FarFile, ...], tuple[str, ...]]:
+        """Return what a copy changed in both forms, and the names of what is too much to be sent.
+
+        Of those the patch has nothing: a frame of a stream takes no more.
+        """
+        tree = self.tree(commit, folder)
+        files, patch = self.files(commit, tree), self.between(commit, tree)
+        if len(patch) <= MOST_PATCH:
+            return patch, files, ()
+        large = [one.path for one in files if None in (one.before.content, one.after.content)]
+        patch = self.between(commit, self._as_before(commit, tree, large))
+        return patch, files, tuple(one.decode("utf-8", "replace") for one in large)
+
+    def _as_before(self, commit: str, tree: str, paths: Iterable[bytes]) -> str:
+        """Return a tree that has at these paths what a snapshot has."""
+        index = {"GIT_INDEX_FILE": str(self.path / f"index-sent-{tree}")}
+        entries = self._run(("ls-tree", "-r", "-z", commit)).split(b"\0")[:-1]
+        before = {path: about for about, path in (one.split(b"\t", 1) for one in entries)}
+        gone = b"0 " + _NO_OBJECT
+        lines = [before.get(path, gone) + b"\t" + path + b"\0" for path in paths]
+        try:
+            self._git("read-tree", tree, own=index)
+            self._run(("update-index", "-z", "--index-info"), index, given=b"".join(lines))
+            return self._git("write-tree", own=index).strip()
+        finally:
+            Path(index["GIT_INDEX_FILE"]).unlink(missing_ok=True)
 
     def _contents(self, names: set[bytes]) -> dict[bytes, tuple[int, bytes | None]]:
         """Return sizes and bytes by object; without the bytes where it is too much."""
