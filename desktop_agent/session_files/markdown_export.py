@@ -58,7 +58,7 @@ def _entry(entry: Entry) -> str:
             return f"**{_plain(head)}:**\n\n{_quoted(text)}\n\n"
         case Answer(text=text, is_partial=is_partial):
             broken = f"*{words.BROKEN_OFF}*\n\n" if is_partial else ""
-            return f"### Agent\n\n{_ended(words.clean(text).strip())}\n\n{broken}"
+            return f"### Agent\n\n{ended(words.clean(text).strip())}\n\n{broken}"
         case Thoughts(text=text):
             return f"*Thoughts of the model:*\n\n{_quoted(text)}\n\n"
         case Called():
@@ -98,7 +98,7 @@ def _tasks(tasks: tuple[Task, ...]) -> str:
     return f"## Tasks\n\n{lines}\n"
 
 
-def _ended(text: str) -> str:
+def ended(text: str) -> str:
     """Return Markdown of which nothing that follows is a part: an answer may break off in code."""
     if not _OPEN.search(text):
         return text

@@ -36,7 +36,7 @@ from desktop_agent.gui.transcript.view import table_data
 from desktop_agent.model_host.demo import orders
 from desktop_agent.model_host.litellm_client import faults, tool_arguments
 from desktop_agent.model_host.litellm_client.sse import EventJoiner
-from desktop_agent.session_files import html_text
+from desktop_agent.session_files import html_text, markdown_export
 from desktop_agent.tools.files import edits
 from desktop_agent.tools.shell import output, sandbox_hint
 from desktop_agent.tools.web import html_markdown
@@ -357,6 +357,7 @@ PARSERS: dict[str, Parser] = {
     "gui.transcript.document.markdown:parse": Parser(markdown.parse, _MARKDOWN),
     "gui.transcript.document.markdown:split_open": Parser(_split, _MARKDOWN),
     "session_files.html_text:markdown": Parser(html_text.markdown, _MARKDOWN),
+    "session_files.markdown_export:ended": Parser(markdown_export.ended, _MARKDOWN),
     "session_files.html_text:plain": Parser(html_text.plain, (("", "\x1b[0", ""), ("", "<", ""))),
     "gui.transcript.view.table_data:parse_table": Parser(
         _table, (("a,b\n", '"', ""), ("a,b\n", '1,"2"\n', ""), ("", ";", "\n"), ("", "\n", "a"))

@@ -77,7 +77,7 @@ def saved(window, qtbot, **more):
 def test_a_server_is_tested_added_and_its_tools_are_there_for_the_agent(window, provider, qtbot):
     sheet = add(window, qtbot)
     qtbot.mouseClick(part(sheet, "testSheet"), Qt.MouseButton.LeftButton)
-    until(qtbot, lambda: "It works: 7 tools." in words_in(sheet))
+    until(qtbot, lambda: "It works: 8 tools." in words_in(sheet))
     qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
     until(qtbot, lambda: is_running(window, "honest"))
     detail = part(window, "serverDetail")
@@ -196,9 +196,9 @@ def test_a_hidden_value_is_shown_while_its_button_says_so(window, qtbot, name, v
 def test_all_tools_are_switched_off_and_on_at_once(window, provider, qtbot):
     saved(window, qtbot)
     count, every = part(window, "serverToolsCount"), part(window, "switchAllTools")
-    until(qtbot, lambda: count.text() == "7 of 7 on")
+    until(qtbot, lambda: count.text() == "8 of 8 on")
     qtbot.keyClick(every, Qt.Key.Key_Space)
-    until(qtbot, lambda: count.text() == "0 of 7 on")
+    until(qtbot, lambda: count.text() == "0 of 8 on")
     window.full.leave()
     provider.push(Say("No tools of it."))
     window.frame.composer.set_text("which tools")
@@ -208,11 +208,11 @@ def test_all_tools_are_switched_off_and_on_at_once(window, provider, qtbot):
     window.servers.open()
     assert every.text().strip() == "Switch all on"
     qtbot.mouseClick(every, Qt.MouseButton.LeftButton)
-    until(qtbot, lambda: count.text() == "7 of 7 on")
+    until(qtbot, lambda: count.text() == "8 of 8 on")
     tools = part(window, "serverTools")
     tools.setCurrentIndex(tools.model().index(0, 0))
     qtbot.keyClick(tools, Qt.Key.Key_Space)
-    until(qtbot, lambda: count.text() == "6 of 7 on")
+    until(qtbot, lambda: count.text() == "7 of 8 on")
     assert every.text().strip() == "Switch all off"
 
 
@@ -267,7 +267,7 @@ def test_keys_switch_a_server_and_a_tool_off(window, qtbot):
     qtbot.mouseClick(part(sheet, "saveServer"), Qt.MouseButton.LeftButton)
     until(qtbot, lambda: is_running(window, "honest"))
     tools = part(window, "serverTools")
-    until(qtbot, lambda: tools.model().rowCount() == 7)
+    until(qtbot, lambda: tools.model().rowCount() == 8)
     tools.setCurrentIndex(tools.model().index(0, 0))
     qtbot.keyClick(tools, Qt.Key.Key_Space)
     until(qtbot, lambda: state_of(window, "honest").server.tools_off == ("add",))

@@ -3,6 +3,7 @@
 FD is a socket that listens already.
 """
 
+import base64
 import os
 import socket
 import sys
@@ -14,6 +15,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 server = MCPServer("honest", log_level="ERROR")
+
+DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erk"
+    "Jggg=="
+)
 
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
@@ -62,7 +68,7 @@ def long(size: int) -> str:
 @server.tool()
 def picture() -> Image:
     """Return an image and not a word."""
-    return Image(data=b"\x89PNG\r\n\x1a\n", format="png")
+    return Image(data=base64.b64decode(DOT), format="png")
 
 
 @server.prompt()
