@@ -7,6 +7,8 @@ worst; the server itself checks what it is called with.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -88,8 +90,7 @@ def _renew_array(schema: Schema) -> None:
     schema.pop("additionalItems", None)
     places = _listed(items) or first
     if places:
-        distinct = [one for at, one in enumerate(places) if one not in places[:at]]
-        schema["items"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+        schema["items"] = _any_of(places)
     elif "array" in _listed(schema.get("type")) or schema.get("type") == "array":
         schema["items"] = items if isinstance(items, Mapping) else {}
     elif items is not None and not isinstance(items, Mapping):
@@ -111,16 +112,18 @@ def _with_choices(top: Schema, whole: Schema) -> Schema:
     properties: dict[str, list[Any]] = {}
     for one in (top, *parts, *choices):
         for name, inner in one.get("properties", {}).items():
-            known = properties.setdefault(name, [])
-            known += [] if inner in known else [inner]
-    required = dict.fromkeys(_required([top, *parts]))
-    in_all = [
-        name for name in _required(choices[:1]) if all(name in _required([c]) for c in choices)
-    ]
-    joined = {name: one[0] if len(one) == 1 else {"anyOf": one} for name, one in properties.items()}
-    if names := [*required, *(name for name in in_all if name not in required)]:
+            properties.setdefault(name, []).append(inner)
+    times = Counter(name for one in choices for name in set(_required([one])))
+    in_all = (name for name in _required(choices[:1]) if times[name] == len(choices))
+    if names := list(dict.fromkeys((*_required([top, *parts]), *in_all))):
         top["required"] = names
-    return {**top, "properties": joined}
+    return {**top, "properties": {name: _any_of(each) for name, each in properties.items()}}
+
+
+def _any_of(schemas: Iterable[Any]) -> Any:
+    """Return what takes all that one of these takes."""
+    distinct = list({json.dumps(one, sort_keys=True): one for one in schemas}.values())
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
 
 def _required(schemas: Iterable[Schema]) -> list[str]:

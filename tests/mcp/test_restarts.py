@@ -138,13 +138,18 @@ def test_a_server_that_never_worked_is_left_alone_after_five_tries_until_it_is_r
     _in_passing_time(work(), monkeypatch)
 
 
+async def _running() -> tuple[_Server, Instance]:
+    server = _Server()
+    one = _started(server)
+    await server.is_done.wait()
+    return server, one
+
+
 def test_a_server_that_is_restarted_twice_at_once_runs_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def work() -> None:
-        server = _Server()
-        one = _started(server)
-        await server.is_done.wait()
+        server, one = await _running()
         await asyncio.gather(one.restart(), one.restart())
         await asyncio.sleep(10)
         assert len(server.still_open) == 1
@@ -158,9 +163,7 @@ def test_a_server_that_is_taken_away_while_it_restarts_stays_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def work() -> None:
-        server = _Server()
-        one = _started(server)
-        await server.is_done.wait()
+        server, one = await _running()
         await asyncio.gather(one.restart(), one.close())
         await asyncio.sleep(10)
         assert not server.still_open

@@ -60,14 +60,20 @@ async def test_a_death_of_the_process_fails_no_call_and_is_said_once(tmp_path: P
     await rig.engine.close()
 
 
-async def test_a_history_that_is_found_damaged_begins_anew_with_the_next_start(
-    tmp_path: Path,
-) -> None:
-    folder = tmp_path / "data" / "undo"
+async def _worked(tmp_path: Path, folder: Path) -> UndoRig:
+    """Have an agent write one file; the app has ended since, and its history is in the folder."""
     history = ProcessHistory(folder)
     rig = UndoRig(tmp_path, [calls(write("a.txt", "a\n")), says("one")], history=history)
     await rig.run("first")
     await rig.engine.close()
+    return rig
+
+
+async def test_a_history_that_is_found_damaged_begins_anew_with_the_next_start(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "data" / "undo"
+    rig = await _worked(tmp_path, folder)
     # Where it opens well, and fails later on.
     database = folder / NAME
     with contextlib.closing(sqlite3.connect(database)) as connection:
@@ -106,10 +112,7 @@ async def test_an_undo_that_is_finished_after_a_crash_is_told_like_any_other(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "data" / "undo"
-    history = ProcessHistory(folder)
-    rig = UndoRig(tmp_path, [calls(write("a.txt", "a\n")), says("one")], history=history)
-    await rig.run("first")
-    await rig.engine.close()
+    rig = await _worked(tmp_path, folder)
     _begin_undo(folder, rig.scope())
     (folder / "undoing").touch()
     assert (rig.folder / "a.txt").exists()

@@ -343,20 +343,14 @@ def test_a_flood_of_requests_is_counted_in_full(panel) -> None:
     assert panel.findChild(QLabel, "asksRest").text() == "and 30 more"
 
 
-def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel) -> None:
-    patch = "--- a/b.py\n+++ b/b.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
-    asked = request(1, tool="edit")
-    change = msgspec.structs.replace(asked.request, display=DiffDisplay("b.py", patch, 1, 1))
-    follow(panel, opened(msgspec.structs.replace(asked, request=change)))
-    assert said(rows(panel)[0], "askEffect") == "b.py  +1 −1\n-old\n+new"
-
-
-def test_a_changed_line_that_looks_like_the_head_of_a_patch_is_shown(panel) -> None:
-    patch = "--- a/b.sql\n+++ b/b.sql\n@@ -1,2 +1,2 @@\n same\n--- DROP\n+++ counted\n"
+# The last two look like the head of a patch.
+@pytest.mark.parametrize("lines", ["-old\n+new", "--- DROP\n+++ counted"])
+def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel, lines: str) -> None:
+    patch = f"--- a/b.sql\n+++ b/b.sql\n@@ -1,2 +1,2 @@\n same\n{lines}\n"
     asked = request(1, tool="edit")
     change = msgspec.structs.replace(asked.request, display=DiffDisplay("b.sql", patch, 1, 1))
     follow(panel, opened(msgspec.structs.replace(asked, request=change)))
-    assert said(rows(panel)[0], "askEffect") == "b.sql  +1 −1\n--- DROP\n+++ counted"
+    assert said(rows(panel)[0], "askEffect") == f"b.sql  +1 −1\n{lines}"
 
 
 def asked_to_run(number: int, kept: Containment) -> ApprovalRequested:

@@ -215,17 +215,6 @@ def test_a_second_window_lies_on_the_screen_with_its_message_box(first, qtbot, w
         assert second.pos() == first.pos()
 
 
-@pytest.mark.parametrize("state", [Qt.WindowState.WindowMaximized, Qt.WindowState.WindowFullScreen])
-def test_a_window_that_is_called_to_the_front_keeps_its_size(first, qtbot, state):
-    first.setWindowState(state)
-    app_of(first).come_back()
-    assert first.windowState() & state
-    first.setWindowState(state | Qt.WindowState.WindowMinimized)
-    app_of(first).come_back()
-    assert first.windowState() & state
-    assert not first.isMinimized()
-
-
 def test_a_folder_that_is_handed_over_during_the_start_is_the_one_that_is_shown(
     open_window, project, provider, tmp_path, qtbot
 ):
