@@ -103,12 +103,12 @@ def ended(text: str) -> str:
     if not _OPEN.search(text):
         return text
     for end in _ENDS:
-        ended = f"{text}\n{end}".rstrip("\n")
-        last = _parser().parse(f"{ended}\n\n# .")[-1]
+        closed = f"{text}\n{end}".rstrip("\n")
+        last = _parser().parse(f"{closed}\n\n# .")[-1]
         if last.type == "fence":
             return f"{text}\n{last.markup}"
         if last.type == "heading_close":
-            return ended
+            return closed
     return text
 
 
