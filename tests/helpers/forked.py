@@ -79,25 +79,6 @@ _MODULES = {
         "pypdf.generic",
     ),
 }
-# litellm's descriptions of what it reads, which it makes at its first request.
-_DESCRIBED = (
-    "litellm.types.llms.openai:ResponseCreatedEvent",
-    "litellm.types.router:GenericLiteLLMParams",
-    "litellm.types.router:LiteLLM_Params",
-    *(
-        f"litellm.types.utils:{name}"
-        for name in (
-            "Choices",
-            "Delta",
-            "Message",
-            "ModelResponse",
-            "ModelResponseStream",
-            "PromptTokensDetailsWrapper",
-            "StreamingChoices",
-            "Usage",
-        )
-    ),
-)
 
 
 class Start(msgspec.Struct):
@@ -419,12 +400,8 @@ def _load(kind: str) -> None:
         setup = import_module("desktop_agent.model_host.litellm_client.setup")
         setup.prepare()
         setup.warm_up()
-        for model in ("openai/responses/", "anthropic/"):
-            asyncio.run(setup.make_ready(model))
+        asyncio.run(setup.make_ready("openai/responses/"))
         import_module("desktop_agent.model_host.litellm_client.price_list").models()
-        for place in _DESCRIBED:
-            module, _, name = place.partition(":")
-            getattr(import_module(module), name).model_rebuild()
     for name in _MODULES[kind]:
         import_module(name)
 

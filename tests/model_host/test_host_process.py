@@ -341,42 +341,6 @@ async def test_a_tool_that_the_model_made_up_stays_a_call(ask: Ask) -> None:
     assert not any(isinstance(part, TextPart) for part in heard.answer.parts)
 
 
-async def test_litellm_is_kept_from_loading_tokenizers_and_its_mcp_client(tmp_path: Path) -> None:
-    """45 MB and 0.3 s for counts that nobody wants; the names we replace are litellm's own."""
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import asyncio, sys\n"
-        "from desktop_agent.model_host.litellm_client import setup\n"
-        "setup.prepare()\n"
-        "litellm = setup.load()\n"
-        "from desktop_agent.model_host.litellm_client.messages import Conversation\n"
-        "from desktop_agent.model_host.litellm_client.model import answer, asked\n"
-        "from tests.helpers.providers import LoopbackProvider, Say, Think\n"
-        "from tests.model_host.conftest import request_to\n"
-        "async def main():\n"
-        "    for dialect in ('openai', 'anthropic', 'gemini', 'ollama'):\n"
-        "        with LoopbackProvider(dialect, [[Think('Hm.'), Say('Hi.')]]) as provider:\n"
-        "            request = request_to(provider)\n"
-        "            conversation = Conversation(request.model)\n"
-        "            conversation.advance(request, 0)\n"
-        "            items = []\n"
-        "            await answer(litellm, asked(request, conversation, 'k'), items.append)\n"
-        "            assert items[-1].usage.output_tokens == 20\n"
-        "asyncio.run(main())\n"
-        "unwanted = {'litellm.litellm_core_utils.default_encoding', 'mcp', 'boto3', 'tokenizers'}\n"
-        "print(sorted(unwanted & set(sys.modules)))\n"
-    )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(program),
-        stdout=subprocess.PIPE,
-        env=host_process.host_environment(),
-    )
-    out, _ = await process.communicate()
-    assert out.decode().strip() == "[]"
-    assert process.returncode == 0
-
-
 async def test_a_check_without_a_key_says_that_there_is_none(model: HostedModel) -> None:
     fault = await model.call("check_key", model="anthropic/claude-x", api_base="", key="")
     assert fault.message == "There is no key for anthropic yet."

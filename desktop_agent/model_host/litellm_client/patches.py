@@ -51,13 +51,49 @@ def install() -> None:
         config.should_fake_stream = unless_asked(config.should_fake_stream)
     main = import_module("litellm.main")
     setattr(main, "responses_api_bridge_check", by_prefix(main.responses_api_bridge_check))  # noqa: B010
+    for module, name, instead in _FOR_ITS_PROXY:
+        if hasattr(import_module(module), name):
+            setattr(import_module(module), name, instead)
+    # It looks Claude up in its list and in the one of its package, which it reads a second time.
+    setattr(utils, "get_bundled_model_cost_map", _list_in_use)  # noqa: B010  (as above)
+
+
+def _same_messages(messages: list[Any], **_: Any) -> list[Any]:
+    return messages
+
+
+def _same_input(input: Any, **_: Any) -> Any:
+    return input
+
+
+def _same_tools(tools: Any, **_: Any) -> Any:
+    return tools
+
+
+def _not_its_gateway(**_: Any) -> None:
+    return None
+
+
+# What they look for, ids of files and tools of litellm's own proxy, no request of ours has; to
+# look they import the proxy's data types and an MCP client, at the first request: 0.1 s and 4 MB,
+# with OpenAI's Responses 0.5 s and 30 MB.
+_FOR_ITS_PROXY = (
+    ("litellm.main", "update_messages_with_model_file_ids", _same_messages),
+    ("litellm.responses.main", "update_responses_input_with_model_file_ids", _same_input),
+    ("litellm.responses.main", "update_responses_tools_with_model_file_ids", _same_tools),
+    ("litellm.responses.main", "_responses_try_dispatch_mcp_gateway", _not_its_gateway),
+)
+
+
+def _list_in_use() -> dict[str, Any]:
+    return import_module("litellm").model_cost
 
 
 _FAKE_STREAMS = (
     ("litellm.llms.openai.responses.transformation", "OpenAIResponsesAPIConfig"),
     ("litellm.llms.azure.chat.o_series_transformation", "AzureOpenAIO1Config"),
 )
-_RESPONSES = "responses/"
+RESPONSES = "responses/"
 OPENAI_HOST = "api.openai.com"
 
 
@@ -83,8 +119,8 @@ def by_prefix(check: Bridge) -> Bridge:
     ) -> tuple[dict[str, Any], str]:
         base = rest.get("api_base") or ""
         if custom_llm_provider == "openai" and base and OPENAI_HOST not in base:
-            if model.startswith(_RESPONSES):
-                return {"mode": "responses"}, model.removeprefix(_RESPONSES)
+            if model.startswith(RESPONSES):
+                return {"mode": "responses"}, model.removeprefix(RESPONSES)
             return {"mode": "chat"}, model
         return check(model=model, custom_llm_provider=custom_llm_provider, **rest)
 
