@@ -63,6 +63,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.messages import Message, open_calls
 from desktop_agent.core.notes import is_written
 from desktop_agent.headless.output import RunEnded
+from tests.helpers.forked import app_by_fork
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, LoopbackProvider, Pace, Received, Say, Step, Think
 
@@ -239,7 +240,7 @@ class Trial:
         return self._chance.randint(1, 160), late
 
     def _command(self, note: str, provider: LoopbackProvider) -> list[str]:
-        command = [sys.executable, "-m", "desktop_agent", "run", note, "--output", "jsonl"]
+        command = [*app_by_fork(), "run", note, "--output", "jsonl"]
         command += ["--workspace", str(self._folder), "--session", SESSION, "--mode", "ask"]
         return [*command, "--model", provider.model, "--api-base", provider.api_base]
 

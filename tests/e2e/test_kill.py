@@ -6,7 +6,6 @@ import os
 import random
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -18,6 +17,7 @@ from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from tests.e2e.kill_trial import Trial, WindowTrial, kill_many
 from tests.e2e.long.kill_trial import LongTrial
+from tests.helpers.forked import app_by_fork
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import LoopbackProvider, Say, Wait
 
@@ -55,7 +55,7 @@ def test_words_that_stream_are_written_though_nothing_else_comes_and_outlive_a_k
     gate, file = threading.Event(), tmp_path / "home" / "data" / SESSIONS_FILE
     half = [Say("Half of it.", chunks=1), Wait(gate)]
     with LoopbackProvider("openai", [half]) as provider:
-        command = [sys.executable, "-m", "desktop_agent", "run", "Go", "--output", "jsonl"]
+        command = [*app_by_fork(), "run", "Go", "--output", "jsonl"]
         command += ["--workspace", str(tmp_path), "--session", "killed"]
         command += ["--model", provider.model, "--api-base", provider.api_base]
         environment = {**os.environ, "DESKTOP_AGENT_HOME": str(tmp_path / "home")}

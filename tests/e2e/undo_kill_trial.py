@@ -32,6 +32,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.file_history.history import History
 from desktop_agent.headless.output import RunEnded
 from tests.e2e.kill_trial import is_over
+from tests.helpers.forked import app_by_fork
 from tests.helpers.providers import Calls, LoopbackProvider, Received, Say, Step
 
 SESSION = SessionId("killed")
@@ -110,7 +111,7 @@ class Trial:
     # -- processes and their end
 
     def _run_command(self, provider: LoopbackProvider) -> list[str]:
-        command = [sys.executable, "-m", "desktop_agent", "run", "Go", "--output", "jsonl"]
+        command = [*app_by_fork(), "run", "Go", "--output", "jsonl"]
         command += ["--workspace", str(self._folder), "--session", SESSION, "--mode", "free"]
         command += ["--sandbox", "off"]
         return [*command, "--model", provider.model, "--api-base", provider.api_base]

@@ -31,7 +31,6 @@ from runpy import run_path
 from typing import Any
 
 import msgspec
-import pytest
 
 from desktop_agent.adapters.child_process import _spawn
 from desktop_agent.core.network.imports import import_httpx
@@ -187,6 +186,8 @@ class Forks:
     @contextlib.contextmanager
     def hosts(self) -> Generator[None]:
         """Let apps in this process start their hosts by fork, where a system has that."""
+        import pytest  # here, because the apps that fork their hosts have no use for it
+
         with pytest.MonkeyPatch.context() as patch:
             if CAN_FORK:
                 patch.setattr(_SPAWN, partial(_start_by, _listening("hosts")))
@@ -236,6 +237,13 @@ def script_by_fork(script: Path, *words: str) -> tuple[str, ...]:
         return (sys.executable, str(script), *words)
     stand_in = Path(__file__).with_name("run_by_fork.py")
     return (sys.executable, "-S", str(stand_in), FORKS.hosts_address(), str(script), *words)
+
+
+def app_by_fork() -> list[str]:
+    """Return what starts `desktop-agent` as people do, with hosts that fork if they can."""
+    if not CAN_FORK:
+        return [sys.executable, "-m", "desktop_agent"]
+    return [sys.executable, "-m", "tests.e2e.desktop.app_by_fork", FORKS.hosts_address()]
 
 
 def _to_its_end(kind: str, start: Start) -> subprocess.CompletedProcess[str]:

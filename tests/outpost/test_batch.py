@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections import Counter
 from pathlib import Path
 
+from tests.helpers.forked import app_by_fork
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Received, Say, Wait
 from tests.outpost.rig import batch, garden, git, results, state, write_jobs
@@ -162,7 +162,7 @@ def test_a_bad_line_is_named_before_anything_runs(tmp_path: Path) -> None:
 
 
 def started(jobs: Path, out: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "desktop_agent", "batch", str(jobs), "--out", str(out), *more]
+    command = [*app_by_fork(), "batch", str(jobs), "--out", str(out), *more]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
