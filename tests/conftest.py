@@ -252,6 +252,7 @@ def theme(session_theme, monkeypatch):
         monkeypatch.setattr(f"desktop_agent.gui.{name}", HANG_MS)
     session_theme.configure("light", 100, True)
     yield session_theme
+    delete_now()
     session_theme.configure("light", 100, True)
 
 
@@ -290,6 +291,7 @@ def collect_after_the_last(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if request.path in _WITH_WINDOWS:
         gc.collect()
+        gc.freeze()  # what is still in use is looked at once, not after each file that follows
 
 
 @pytest.fixture
