@@ -46,6 +46,8 @@ _START_S = 300.0
 # The user may have to find a password.
 _SIGN_IN_S = 900.0
 _GONE = "The server is not connected."
+# Between two lists of a server whose offers change all the time, twice as long each time.
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
 _CHANGES = (
     mcp_types.ToolListChangedNotification,
     mcp_types.PromptListChangedNotification,
@@ -111,26 +113,20 @@ class Connection:
                 offer = await list_tools(client)
             self._client = client
             self._send(ServerListed(self._opened.id, offer))  # agents need not wait for the rest
+            now, pause = asyncio.get_running_loop().time, 0.0
             while True:
                 prompts, resources = await list_more(client)
                 whole = msgspec.structs.replace(offer, prompts=prompts, resources=resources)
                 self._send(ServerListed(self._opened.id, whole))
-                self._is_listing = False
-                await self._next()
+                self._is_listing, listed_at = False, now()
+                await _first_of(self._ended, self._changed)
+                pause = pause_before_listing(pause, now() - listed_at)
+                await _first_of(self._ended, limit_s=pause)
                 if self._ended.is_set():
                     return
                 self._is_listing = True
                 self._changed.clear()
                 offer = await list_tools(client)
-
-    async def _next(self) -> None:
-        """Wait for the end, or until something else is offered."""
-        waits = [asyncio.create_task(each.wait()) for each in (self._ended, self._changed)]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
 
     async def call(self, called: Request) -> None:
         """Put a request to the server; whatever comes of it is told."""
@@ -193,6 +189,23 @@ class Connection:
         """Tell that the user has to sign in: whoever sent something may never hear of it."""
         self._needs_sign_in = True
         self._fail(why)
+
+
+def pause_before_listing(last_s: float, quiet_s: float) -> float:
+    """Return how long to wait once offers have changed, after so long without a change."""
+    if quiet_s >= _LONGEST_PAUSE_S:
+        return 0.0
+    return min(max(_FIRST_PAUSE_S, 2 * last_s), _LONGEST_PAUSE_S)
+
+
+async def _first_of(*events: asyncio.Event, limit_s: float | None = None) -> None:
+    """Wait until one of the events is set, or for so long."""
+    waits = [asyncio.create_task(each.wait()) for each in events]
+    try:
+        await asyncio.wait(waits, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waits:
+            each.cancel()
 
 
 async def _answered(client: Client, called: Request) -> CallAnswered:

@@ -90,3 +90,18 @@ async def test_a_server_that_never_lists_its_prompts_has_tools_all_the_same(
         assert "mcp__silent__do" in offered
     finally:
         await rig.engine.close()
+
+
+def test_a_server_whose_offers_change_all_the_time_is_listed_less_and_less_often() -> None:
+    """One that says so with each list was listed a hundred times a second, for hours."""
+    # Here: it imports an SDK that no other test in this process needs.
+    from desktop_agent.mcp_host.connection import pause_before_listing
+
+    pauses = [0.0]
+    for _ in range(20):
+        pauses.append(pause_before_listing(pauses[-1], quiet_s=0.0))
+    assert pauses == sorted(pauses)
+    assert pauses[1] < 0.1, "a second change at once is soon seen"
+    assert pauses[-1] >= 5
+    assert sum(pauses[:11]) > 10
+    assert pause_before_listing(pauses[-1], quiet_s=pauses[-1]) == 0, "once it is quiet, at once"
