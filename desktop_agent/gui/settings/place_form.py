@@ -60,8 +60,11 @@ class PlaceForm(QWidget):
         self._target = named(QLineEdit(), "placeTarget")
         self._target.setMaxLength(_LONGEST_TARGET)
         self._target.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        words = self.tr("Spread work over the Ray cluster it is a node of")
-        self._has_ray = named(QCheckBox(words), "placeHasRay", words)
+        # The box does not wrap its words, and no part of the page may be wider than a small window.
+        self._has_ray = named(QCheckBox(self.tr("Use its Ray cluster")), "placeHasRay")
+        meaning = self.tr("Spread work over the Ray cluster it is a node of")
+        self._has_ray.setToolTip(meaning)
+        self._has_ray.setAccessibleDescription(meaning)
         self._has_ray.toggled.connect(self._on_edited)
         self._title = TextLabel("", "strong", name="placeFormTitle")
         self._save = TextButton(theme, "", name="testPlaceForm", clicked=self._check)

@@ -154,7 +154,10 @@ def test_with_large_text_the_card_that_holds_shows_its_buttons_though_others_wai
     assert panel.agents.asks.count == 4
 
 
-@pytest.mark.parametrize("page", ["appearance", "models", "behaviour", "rules", "about"])
+_PAGES = ("appearance", "models", "behaviour", "rules", "sandbox", "places", "about")
+
+
+@pytest.mark.parametrize("page", _PAGES)
 def test_no_page_of_the_settings_has_to_be_moved_sideways(qtbot, theme, scaled, page):
     scaled(200)
     dialog = SettingsDialog(theme, Settings())
