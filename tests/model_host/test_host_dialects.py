@@ -251,6 +251,23 @@ async def test_another_models_signatures_are_not_sent(dialect, ask: Ask) -> None
     assert "c2VjcmV0" not in json.dumps(provider.requests[0].body)
 
 
+@pytest.mark.parametrize("dialect", ["anthropic", "responses"])
+async def test_what_one_address_signed_is_not_sent_to_another_of_the_same_model(
+    dialect, ask: Ask
+) -> None:
+    agent_id = new_agent_id()
+    history = [user("Go")]
+    with LoopbackProvider(dialect, [[Think("Deep.", "c2VjcmV0"), Say("Hi.")]]) as one:
+        history += [said((await ask(one, history, agent_id=agent_id)).answer), user("On")]
+        await ask(one, history, agent_id=agent_id)
+    with LoopbackProvider(dialect) as other:
+        heard = await ask(other, history, agent_id=agent_id)
+    kept, moved = (json.dumps(each.requests[-1].body) for each in (one, other))
+    assert heard.text == "Done."
+    assert other.requests[0].user_texts == ("Go", "On")
+    assert ("Deep." in kept, "Deep." in moved) == (True, False)
+
+
 @every_dialect
 async def test_the_key_goes_with_the_request(dialect, ask: Ask) -> None:
     if dialect == "ollama":

@@ -36,9 +36,12 @@ _RESULTS: dict[str, Any] = {
 
 
 class _Sent(NamedTuple):
-    """What the host was given of one agent: its history then, converted for one model."""
+    """What the host was given of one agent: its history then, converted for one model.
 
-    model: str
+    At another address signatures are another one's, though the model has the same name.
+    """
+
+    place: tuple[str, str]
     messages: tuple[Message, ...]
 
 
@@ -231,10 +234,10 @@ class _Connection:
     def send_request(self, id_: int, request: ModelRequest, key: str) -> None:
         """Send what the host does not have yet of the agent's history."""
         sent = self._sent.pop(request.agent_id, None)
-        kept = 0
-        if sent is not None and sent.model == request.model:
+        kept, place = 0, (request.model, request.api_base)
+        if sent is not None and sent.place == place:
             kept = host_pipe.kept(sent.messages, request.messages)
-        self._sent[request.agent_id] = _Sent(request.model, request.messages)
+        self._sent[request.agent_id] = _Sent(place, request.messages)
         if len(self._sent) > _MOST_AGENTS:
             del self._sent[next(iter(self._sent))]
         fresh = msgspec.structs.replace(request, messages=request.messages[kept:])
