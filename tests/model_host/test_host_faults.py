@@ -129,6 +129,15 @@ async def test_a_long_retry_after_is_told_and_not_waited_for(ask: Ask) -> None:
     assert not heard.retries
 
 
+async def test_a_retry_after_that_is_no_moment_is_as_if_there_were_none(ask: Ask) -> None:
+    never = "Wed, 21 Oct 2026 07:28:00 +99999999999999999999"
+    limits = msgspec.structs.replace(QUICK, max_retries=0)
+    with LoopbackProvider("openai", [Fail(429, {"retry-after": never})]) as provider:
+        heard = await ask(provider, limits=limits)
+    assert heard.fault is not None
+    assert (heard.fault.kind, heard.fault.retry_after) == ("rate_limit", None)
+
+
 async def test_retries_end(ask: Ask) -> None:
     step = Fail(503, {"retry-after": "0"})
     with LoopbackProvider("openai", otherwise=step) as provider:

@@ -353,10 +353,10 @@ def retry_after(exchange: Exchange) -> float | None:
     seconds = _seconds(header)
     if seconds is None and header:
         try:
-            moment = email.utils.parsedate_to_datetime(header)
-        except ValueError:
-            return None
-        return max(0.0, moment.timestamp() - time.time())
+            moment = email.utils.parsedate_to_datetime(header).timestamp()
+        except (ValueError, OverflowError, OSError):
+            return None  # of no day there is, such as one of a zone thousands of hours away
+        return max(0.0, moment - time.time())
     if seconds is None:
         told = exchange.error_body or json.dumps(exchange.stream_error or {}).encode()
         delay = _RETRY_INFO.search(told)
