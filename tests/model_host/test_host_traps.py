@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import ssl
 from typing import Any
 
+import aiohttp
+import httpx
+import msgspec
 import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import new_agent_id, new_message_id
@@ -20,6 +26,7 @@ from desktop_agent.core.messages import (
     ToolResult,
 )
 from desktop_agent.core.requests import Limits, ModelRequest
+from desktop_agent.model_host.litellm_client.faults import explain
 from desktop_agent.model_host.litellm_client.messages import convert, seal
 from tests.helpers.providers import (
     DIALECTS,
@@ -33,7 +40,7 @@ from tests.helpers.providers import (
     Say,
     ServerTool,
 )
-from tests.model_host.conftest import READ, Ask, said, user
+from tests.model_host.conftest import QUICK, READ, Ask, hear, request_to, said, user
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -262,12 +269,6 @@ async def test_a_failed_tool_says_so_to_the_model() -> None:
 
 
 async def test_a_certificate_that_is_not_trusted_is_not_tried_again(tmp_path) -> None:
-    import ssl
-
-    import httpx
-
-    from desktop_agent.model_host.litellm_client.faults import explain
-
     error = httpx.ConnectError("certificate verify failed")
     error.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
     ending = explain(error, None)
@@ -276,9 +277,50 @@ async def test_a_certificate_that_is_not_trusted_is_not_tried_again(tmp_path) ->
     assert isinstance(ending.fault, Fault)
 
 
-async def test_an_unknown_provider_is_told_in_plain_words(model) -> None:
-    from tests.model_host.conftest import hear
+async def test_an_address_that_speaks_no_tls_is_not_one_of_a_bad_certificate(model) -> None:
+    with LoopbackProvider("openai") as provider:
+        request = request_to(provider, limits=msgspec.structs.replace(QUICK, max_retries=0))
+        address = provider.api_base.replace("http:", "https:")
+        heard = await hear(model, msgspec.structs.replace(request, api_base=address))
+    assert heard.fault is not None
+    assert (heard.fault.kind, heard.fault.action) == ("refused", "settings")
+    assert heard.fault.message.endswith(": no secure connection could be made.")
 
+
+def _caused_by(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+_PROXY = URL("http://127.0.0.1:9")
+_ASKED = aiohttp.RequestInfo(_PROXY, "CONNECT", CIMultiDictProxy(CIMultiDict()), _PROXY)
+_SAID_NO = aiohttp.ClientHttpProxyError(_ASKED, (), status=403, message="Forbidden")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (_caused_by(httpx.ConnectTimeout(""), ssl.SSLWantReadError()), "timeout", "no connection"),
+        (_caused_by(httpx.ConnectError(""), ssl.SSLEOFError()), "refused", "Nothing answers"),
+        (_caused_by(httpx.ReadError(""), ssl.SSLError("bad record mac")), "reset", "broke."),
+        (httpx.ProxyError("407 Sign in"), "refused", ": the proxy said 407 Sign in."),
+        (
+            _caused_by(httpx.NetworkError(""), _SAID_NO),
+            "refused",
+            ": the proxy said 403 Forbidden.",
+        ),
+    ],
+)
+async def test_what_breaks_on_the_way_is_tried_again_and_called_by_its_name(
+    error, kind, words
+) -> None:
+    ending = explain(error, None)
+    assert ending.is_retryable
+    assert ending.fault.kind == kind
+    assert words in ending.fault.message
+
+
+async def test_an_unknown_provider_is_told_in_plain_words(model) -> None:
     heard = await hear(
         model, ModelRequest(new_agent_id(), "no-such-provider/x", "", (user("Hi"),), (READ,))
     )

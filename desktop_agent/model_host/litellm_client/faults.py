@@ -224,11 +224,9 @@ def _kind_by_text(text: str) -> FaultKind | None:
 
 
 def _connection_kind(error: BaseException) -> tuple[FaultKind, str]:
-    text = " ".join(str(link) for link in _chain(error))
-    is_certificate = "certificate" in text.lower() or any(
-        isinstance(link, ssl.SSLError) for link in _chain(error)
-    )
-    if is_certificate:
+    links = list(_chain(error))
+    text = " ".join(map(str, links))
+    if "certificate" in text.lower() or _first(links, ssl.SSLCertVerificationError):
         return "bad_request", "its certificate is not trusted"
     if isinstance(error, RedirectRefused):
         return "refused", "it redirects to another address"
@@ -236,12 +234,33 @@ def _connection_kind(error: BaseException) -> tuple[FaultKind, str]:
         return "timeout", "no connection could be made"
     if isinstance(error, httpx.TimeoutException):
         return "timeout", ""
+    if words := _words_of_way(error, links):
+        return "refused", words
     if isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol | httpx.ProxyError):
         if re.search(r"reset|broken pipe", text, re.IGNORECASE):
             return "reset", ""
         is_unknown = re.search(r"name or service|nodename|getaddrinfo|name resolution", text, re.I)
         return "refused", "its name is unknown" if is_unknown else ""
     return "reset", ""
+
+
+def _words_of_way(error: BaseException, links: list[BaseException]) -> str:
+    """Tell what stands in the way to the provider: a proxy, or that no TLS is spoken there."""
+    said = next((link for link in links if type(link).__name__ == "ClientHttpProxyError"), None)
+    if said is not None:
+        told = f"{getattr(said, 'status', '')} {getattr(said, 'message', '')}"
+        return f"the proxy said {told.strip()}"
+    proxy = _first(links, httpx.ProxyError)
+    if proxy is not None and re.match(r"\d{3} ", str(proxy)):
+        return f"the proxy said {proxy}"
+    # Those of a connection that ended have classes of their own.
+    is_tls = any(type(link) is ssl.SSLError for link in links)
+    is_begun = isinstance(error, httpx.ReadError | httpx.WriteError)
+    return "no secure connection could be made" if is_tls and not is_begun else ""
+
+
+def _first(links: list[BaseException], kind: type[BaseException]) -> BaseException | None:
+    return next((link for link in links if isinstance(link, kind)), None)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
