@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 
 from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.providers import key_owner
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.settings import SettingsController, open_checkup
 from desktop_agent.gui.language_models.text import model_title, own_name
@@ -55,8 +56,8 @@ class PopupController(Controller):
         """Do what a failed turn offers."""
         session = self._session
         if action == "edit_key":
-            model = session.info.model if session.info else session.settings.model
-            self._settings.open_keys(model.partition("/")[0])
+            name, base = self._known.model_of(session.agent)
+            self._settings.open_keys(base or key_owner(name or session.settings.model))
         elif action == "switch_model":
             self.open_models()
         elif action == "settings":

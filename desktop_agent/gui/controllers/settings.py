@@ -61,6 +61,7 @@ class SettingsController(Controller):
             self._dialog.open_setting(page, name)
 
     def open_keys(self, provider: str = "") -> None:
+        """Open where the key of a provider, or of the server at an address, is entered."""
         self.open()
         if self._dialog is not None:
             self._dialog.show_keys(provider)

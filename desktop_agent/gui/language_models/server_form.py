@@ -45,6 +45,12 @@ class ServerForm(QWidget):
         column(fields, self._key, self.line, spacing=6, within=self)
         self._on_edited()
 
+    def select_server(self, api_base: str) -> None:
+        """Take a key for the server at this address."""
+        if not self.line.is_busy:
+            self._address.setText(api_base)
+        self._key.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def set_result(self, fault: Fault | None) -> None:
         if not self.line.is_busy:
             return

@@ -7,6 +7,7 @@ from typing import get_args
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QStackedWidget, QWidget
 
+from desktop_agent.core.providers import host_of, key_owner
 from desktop_agent.core.settings import Settings
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
@@ -130,10 +131,12 @@ class SettingsDialog(QDialog):
                     area.ensureWidgetVisible(control)
 
     def show_keys(self, provider: str = "") -> None:
-        """Show where a key is entered, for this provider if it is known."""
+        """Show where a key is entered, for this provider, or this server's address, if known."""
         self.open_page("models")
-        if provider:
-            self.models.key_form.select_provider(provider)
+        if "://" in provider and key_owner(provider) == host_of(provider):
+            self.models.server_form.select_server(self.models.typed_address(provider))
+        elif provider:
+            self.models.key_form.select_provider(key_owner(provider))
         else:
             self.models.key_form.setFocus(Qt.FocusReason.OtherFocusReason)
 

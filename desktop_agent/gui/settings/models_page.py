@@ -115,6 +115,11 @@ class ModelsPage(SettingsPage):
         self._has_keyring = has_keyring
         self._show_places()
 
+    def typed_address(self, api_base: str) -> str:
+        """Return a server's address as the user typed it: its models may be at one below that."""
+        typed = (server.api_base for server in self._settings.servers)
+        return next((one for one in typed if api_base.startswith(one)), api_base)
+
     # -- rows -----------------------------------------------------------------------------
 
     def _key_row(self, key: KeyInfo) -> QWidget:

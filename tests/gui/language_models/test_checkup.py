@@ -161,5 +161,11 @@ def test_a_request_that_failed_leads_to_the_settings_of_models(window, provider,
     page = window.pages.page
     qtbot.waitUntil(lambda: page(window.flow.agent) is not None, timeout=WAIT)
     page(window.flow.agent).fault_action.emit("settings")
-    address = window.findChild(SettingsDialog).findChild(QLineEdit, "serverAddress")
+    dialog = window.findChild(SettingsDialog)
+    address = dialog.findChild(QLineEdit, "serverAddress")
     qtbot.waitUntil(address.isVisible, timeout=WAIT)
+    # A provider's key goes to no other address: this one has its own.
+    page(window.flow.agent).fault_action.emit("edit_key")
+    key = dialog.findChild(QLineEdit, "serverKey")
+    qtbot.waitUntil(lambda: dialog.focusWidget() is key, timeout=WAIT)
+    assert address.text() == provider.api_base

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QComboBox,
     QLabel,
     QLineEdit,
     QStackedWidget,
@@ -195,6 +196,22 @@ def test_a_key_is_tested_before_it_is_kept(qtbot, dialog):
     with qtbot.waitSignal(dialog.models.key_entered) as hit:
         dialog.models.key_form.set_result(None)
     assert hit.args == ["mistral", "abc", "keyring"]
+
+
+def test_the_key_of_a_server_is_tested_at_its_address(qtbot, theme):
+    gateway = CustomServer("gate:1", "http://gate:1")
+    one = SettingsDialog(theme, Settings(servers=(gateway,)))
+    qtbot.addWidget(one)
+    one.show_keys("http://gate:1/v1")
+    one.findChild(QLineEdit, "serverKey").setText("abc")
+    with qtbot.waitSignal(one.models.server_form.check_requested) as hit:
+        one.findChild(QAbstractButton, "testServer").click()
+    assert hit.args == ["openai", "http://gate:1", "abc"]
+    with qtbot.waitSignal(one.models.key_entered) as entered:
+        one.models.server_form.set_result(None)
+    assert entered.args[:2] == ["http://gate:1", "abc"]
+    one.show_keys("https://api.openai.com/v1")
+    assert one.models.key_form.findChild(QComboBox).currentData() == "openai"
 
 
 def test_a_form_that_is_being_filled_survives_new_keys(qtbot, dialog):
