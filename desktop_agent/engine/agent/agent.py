@@ -459,7 +459,7 @@ class Agent:
         if self.spec is None:
             changes["context_tokens"] = usage.input_tokens
             changes["calibration"] = self.context.calibration
-            if (window := self.context.window) is not None:
+            if (window := self.context.told_window) is not None:
                 changes |= {"context_limit": window.tokens, "context_source": window.source}
         try:
             # At once: an answer that is on disk without its end would not be charged.

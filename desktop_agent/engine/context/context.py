@@ -157,6 +157,7 @@ class AgentContext:
 
         Raises ModelError with the fault when nothing more can be left out.
         """
+        self._follow(request)
         windows, model, base = self._services.windows, request.model, request.api_base
         said, before = refused_window(fault, self._tokens(request)), windows.learned(model, base)
         windows.learn(model, base, said)
@@ -197,6 +198,7 @@ class AgentContext:
 
     def counted(self, request: ModelRequest, usage: Usage) -> None:
         """Take what the provider counted."""
+        self._follow(request)  # the window may have asked about another model meanwhile
         windows, model, base = self._services.windows, request.model, request.api_base
         suspected, taken, self._suspected = self._suspected, self._tokens(request), 0
         if taken < suspected:
@@ -208,6 +210,13 @@ class AgentContext:
         self._last = usage
         self._estimate.counted(request, usage.input_tokens)
         windows.calibrate(self._estimate.calibration)
+
+    @property
+    def told_window(self) -> Window | None:
+        """What is known of its model's window; None when another was chosen meanwhile."""
+        asked, info = self._estimate, self._owner.session.info
+        is_same = (asked.model, asked.api_base) == (info.model, info.api_base)
+        return self.window if is_same else None
 
     @property
     def calibration(self) -> Calibration:

@@ -115,6 +115,34 @@ async def test_the_lesson_is_kept_with_the_answer_that_taught_it(tmp_path: Path)
     await rig.end()
 
 
+class LeftModel(CuttingModel):
+    """While it answers for the last time, another is chosen, and the window asks about that."""
+
+    rig: LongRig
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        async for item in super().stream(request):
+            if self.requests and not self.script and isinstance(item, Accepted):
+                self.rig.engine.set_model(self.rig.session_id, "larger", OWN, 128_000)
+                await self.rig.engine.context_use(self.rig.agent_id)
+            yield item
+
+
+async def test_what_an_answer_taught_is_not_kept_of_a_model_that_was_chosen_meanwhile(
+    tmp_path: Path,
+) -> None:
+    """After a restart the larger one's history would be cut down to the smaller one's window."""
+    model = LeftModel(8_000, *dumps(5), says("Painted."))
+    model.rig = rig = LongRig(tmp_path, model)
+    rig.engine.set_model(rig.session_id, "m", OWN)
+    await rig.run(FIRST)
+    assert rig.messages[-1].text == "Painted."
+    now = rig.store.sessions()[0]
+    assert (now.model, now.context_limit, now.context_source) == ("larger", 128_000, "known")
+    assert (now.calibration.model, now.context_tokens) == ("m", tokens_of(model.requests[-1]))
+    await rig.end()
+
+
 async def test_a_model_that_is_chosen_again_is_given_the_whole_again(tmp_path: Path) -> None:
     """Its server was started anew with a larger context, as the check of the model said."""
     model = CuttingModel(8_000, *dumps(5), says("Painted."))
