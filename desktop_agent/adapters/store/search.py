@@ -77,7 +77,8 @@ def search(
         found.by_pattern()
     titles = tuple(one for one in _by_title(connection, text) if one not in found.hidden)
     hits = tuple(found.hits)
-    return SearchFound(titles[:limit], hits, found.is_complete, share(connection))
+    is_complete = found.is_complete and not found.has_more_of_session
+    return SearchFound(titles[:limit], hits, is_complete, share(connection))
 
 
 def _by_title(connection: sqlite3.Connection, text: str) -> list[SessionId]:
@@ -96,7 +97,11 @@ def _has_all(plain: str, words: Collection[str]) -> bool:
 
 
 class _Search:
-    """One search of the messages. `is_complete` becomes False when some were left out."""
+    """One search of the messages.
+
+    `is_complete` becomes False when it was broken off, `has_more_of_session` True when a session
+    holds more than is shown of one.
+    """
 
     def __init__(
         self,
@@ -107,6 +112,7 @@ class _Search:
     ) -> None:
         self.hits: list[SearchHit] = []
         self.is_complete = True
+        self.has_more_of_session = False
         self.hidden = hidden
         self._connection = connection
         self._text = text
@@ -131,6 +137,7 @@ class _Search:
         if len(self.hits) < self._limit and is_prefix and self.is_complete:
             self.hits.clear()
             self._of_session.clear()
+            self.has_more_of_session = False
             self._take(self._matching(f"{query}*"))
 
     def by_pattern(self) -> None:
@@ -167,10 +174,13 @@ class _Search:
 
     def _take(self, rows: Iterator[tuple[Any, ...]] | sqlite3.Cursor) -> None:
         for _, session_id, seq, agent, body, crc in rows:
-            if session_id in self.hidden or self._of_session[session_id] >= _HITS_A_SESSION:
+            is_full = self._of_session[session_id] >= _HITS_A_SESSION
+            if session_id in self.hidden or (is_full and self.has_more_of_session):
                 continue
             hit = self._hit(session_id, seq, agent, decode(body, crc))
-            if hit is not None:
+            if is_full:
+                self.has_more_of_session = hit is not None
+            elif hit is not None:
                 self.hits.append(hit)
                 self._of_session[session_id] += 1
             if len(self.hits) >= self._limit:

@@ -134,6 +134,13 @@ def test_the_newest_come_first_and_one_session_does_not_push_out_the_others(
     ]
 
 
+@pytest.mark.parametrize("words", ["harbour", "harb", "c++"])
+def test_more_in_one_session_than_is_shown_of_it_is_told(store: SqliteStore, words: str) -> None:
+    say(store, "se_1", "harbour of c", *("harbour in c++" for _ in range(3)))
+    found = store.search(words, 10)
+    assert (len(found.hits), found.is_complete) == (3, words == "c++")
+
+
 def test_hidden_sessions_are_found_neither_by_title_nor_by_words(store: SqliteStore) -> None:
     say(store, "se_harbour", "the harbour")
     found = store.search("harbour", 10, [SessionId("se_harbour")])
