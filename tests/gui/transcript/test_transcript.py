@@ -2,12 +2,14 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.approvals import AllowOnce, Deny
 from desktop_agent.core.events import (
     AgentsChanged,
     ApprovalResolved,
+    BranchStarted,
     EngineFailed,
     MessageAdded,
     NoteDelivered,
@@ -19,10 +21,12 @@ from desktop_agent.core.events import (
 )
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ThinkingPart, ToolResult
+from desktop_agent.core.sessions import BranchPoint
 from desktop_agent.gui.transcript.state.event_log import LIVE_OUTPUT_LIMIT
 from desktop_agent.gui.transcript.state.items import (
     AnswerItem,
     ApprovalItem,
+    BranchItem,
     QuestionItem,
     RetryItem,
     ThinkingItem,
@@ -286,6 +290,17 @@ def test_earlier_messages_come_before_and_what_spans_the_cut_is_joined():
     split, whole = folded(*after), folded(*before, *after)
     split.prepend(before)
     assert split.items == whole.items
+
+
+def test_a_branch_without_its_message_yet_is_not_shown_under_an_earlier_one():
+    begun = [BranchStarted(AGENT, "me_9"), begins(), ends("cancelled")]
+    point = BranchPoint(7, None, 1, (0, 1))
+    transcript = transcript_of(replace(opened(*begun), branches=(point,)))
+    transcript.prepend([begins(), *asks(1), says(1, "text"), ends()])
+    assert not any(isinstance(item, BranchItem) for item in transcript.items)
+    for event in (begins(), *asks(2)):
+        transcript.apply(event)
+    assert isinstance(transcript.items[-1], BranchItem)
 
 
 def _any_events():

@@ -26,6 +26,10 @@ class BranchPoints:
         """A branch begins here: its message is the next of the user's."""
         self._has_begun = True
 
+    def rewind(self) -> None:
+        """The same events come again, and others before them."""
+        self._has_begun = False
+
     def under(self, message: Message) -> list[BranchItem]:
         """Return what stands under a message of the user's: nothing if none is beside it."""
         has_begun, self._has_begun = self._has_begun, False

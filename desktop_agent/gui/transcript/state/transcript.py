@@ -87,6 +87,7 @@ class Transcript:
         self._turn_started_at = 0.0
         self._log = EventLog()
         self._files.clear()
+        self._branches.rewind()
 
     @classmethod
     def of_page(cls, page: AgentPage) -> Transcript:
