@@ -115,6 +115,9 @@ class _Agent(msgspec.Struct):
     left_out: list[Message] = []
     before: tuple[CompactionId, tuple[Message, ...]] | None = None
     far: FarRecord = msgspec.field(default_factory=FarRecord)
+    # Subagents that had ended when it last said or read something, and those that have since.
+    known_ends: set[AgentId] = set()
+    new_ends: set[AgentId] = set()
 
     def apply(self, event: AgentEvent) -> None:
         """Apply one event."""
@@ -122,6 +125,8 @@ class _Agent(msgspec.Struct):
             case MessageAdded():
                 self.history.append(event.message)
                 self.before = None
+                self.known_ends |= self.new_ends
+                self.new_ends.clear()
             case TurnStarted():
                 self.was_running = True
             case TurnEnded():
@@ -131,7 +136,7 @@ class _Agent(msgspec.Struct):
                 self.count(event)
                 self._apply_tree(event)
 
-    def record(self, agent_id: AgentId, *, is_elsewhere: bool) -> AgentRecord:
+    def record(self, agent_id: AgentId, *, is_elsewhere: bool, is_end_known: bool) -> AgentRecord:
         """Return what the engine is given of it."""
         return AgentRecord(
             agent_id,
@@ -151,6 +156,7 @@ class _Agent(msgspec.Struct):
             left_out=tuple(self.left_out),
             before_compaction=self.before,
             is_elsewhere=is_elsewhere,
+            is_end_known=is_end_known,
             far=self.far,
         )
 
@@ -256,7 +262,11 @@ def reduce(
         if agent is None:
             agent = agents[event.agent_id] = _Agent()
         agent.apply(event)
+        parent = agents.get(agent.spec.parent_id) if agent.spec is not None else None
+        if isinstance(event, AgentEnded) and parent is not None:
+            parent.new_ends.add(event.agent_id)
+    known = {one for agent in agents.values() for one in agent.known_ends}
     return tuple(
-        agent.record(agent_id, is_elsewhere=agent_id in elsewhere)
+        agent.record(agent_id, is_elsewhere=agent_id in elsewhere, is_end_known=agent_id in known)
         for agent_id, agent in agents.items()
     )

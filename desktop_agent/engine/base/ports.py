@@ -68,7 +68,8 @@ class AgentRecord(msgspec.Struct, frozen=True):
     cost, or tokens, are not known. `left_out` are user messages that a compaction or a clearing
     took out of the history, `before_compaction` the id and the history before a compaction that
     nothing follows. A subagent that `is_elsewhere` was started on another branch than is shown.
-    `far` is what is known of its work at a place.
+    Of one whose `is_end_known` the parent has said or read something since it ended. `far` is what
+    is known of its work at a place.
     """
 
     agent_id: AgentId
@@ -88,6 +89,7 @@ class AgentRecord(msgspec.Struct, frozen=True):
     left_out: tuple[Message, ...] = ()
     before_compaction: tuple[CompactionId, tuple[Message, ...]] | None = None
     is_elsewhere: bool = False
+    is_end_known: bool = False
     far: FarRecord = msgspec.field(default_factory=FarRecord)
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import (
@@ -26,7 +28,9 @@ from desktop_agent.core.notes import Note
 from desktop_agent.core.parts.origins import AttachedFile
 from desktop_agent.core.sessions import BranchPoint
 from desktop_agent.core.tasks import TaskEdit
+from desktop_agent.tools.agents import agent_tools
 from tests.engine.rig import Rig
+from tests.engine.tree.tree_rig import TreeModel, gate, spawns
 from tests.helpers.scripted import Breaks, Waits, calls, says
 from tests.helpers.stores import abandon
 
@@ -289,3 +293,21 @@ async def test_what_others_told_before_a_branch_is_not_read_a_second_time_on_it(
         await rig.branch("three", "four")
         sent = [m.text for m in rig.model.requests[-1].messages if m.role == "user"]
         assert "".join(sent).count("The disk is full.") == 1
+
+
+async def test_a_report_is_read_on_each_branch_though_the_clock_went_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, right = gate("a done"), time.time
+    main = [spawns("a"), says("1"), says("2"), says("so"), says("other 2")]
+    model = TreeModel(main, {"a": [held]})
+    async with session(tmp_path, model=model, tools=agent_tools()) as rig:
+        await rig.turn("one")
+        await rig.turn("two")
+        monkeypatch.setattr(time, "time", lambda: right() - 3600)
+        held.gate.set()
+        await rig.once(lambda: rig.messages[-1].text == "so")
+        await rig.at_rest()
+        await rig.branch("two", "other")
+        sent = "".join(m.text for m in model.main_requests[-1].messages)
+        assert sent.count("a done") == 1
