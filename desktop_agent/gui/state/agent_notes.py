@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from copy import copy
 from typing import Literal
 
@@ -13,6 +13,7 @@ from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.events import (
     BranchStarted,
     Event,
+    MessageAdded,
     NoteDelivered,
     NoteQueued,
     NoteReturned,
@@ -168,6 +169,7 @@ class AgentNotes:
         self.turn += 1
         self.is_running = self._begins_in_turn(events, names)
         self._queue_older(events, waiting)
+        said: set[NoteId] = set()
         for event in events:
             if getattr(event, "agent_id", None) != self.agent_id:
                 continue
@@ -175,8 +177,10 @@ class AgentNotes:
                 self.apply_turn(event)
             elif isinstance(event, NoteEvent):
                 self.apply_note(event, names)
+            elif isinstance(event, MessageAdded):
+                said.update(event.message.note_ids)
             elif isinstance(event, BranchStarted):
-                self._branch_off()
+                self._branch_off(said)
             if isinstance(event, NoteDelivered):
                 self.fold(event.note_id)
             elif isinstance(event, TurnStarted):
@@ -238,12 +242,18 @@ class AgentNotes:
             case TurnEnded():
                 self._end(event)
 
-    def _branch_off(self) -> None:
-        """Leave what the user wrote on the other branch; their edits of the list come along."""
+    def _branch_off(self, said: Container[NoteId]) -> None:
+        """Leave what the user wrote on the other branch; their edits of the list come along.
+
+        Those that no message before the branch has `said` wait again.
+        """
         self.is_running = False
         self._tools.clear()
-        others = {id_: row for id_, row in self._rows.items() if not row.is_written}
-        self._rows = {id_: replace(row, state="queued") for id_, row in others.items()}
+        self._rows = {
+            id_: row if row.state == "delivered" or id_ in said else replace(row, state="queued")
+            for id_, row in self._rows.items()
+            if not row.is_written
+        }
 
     def _queue(self, note: Note) -> None:
         if note.sender != "user":

@@ -1,6 +1,7 @@
 """The states of notes, folded from events."""
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +9,8 @@ from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import (
     AgentOpened,
     AgentsChanged,
+    BranchStarted,
+    MessageAdded,
     NoteDelivered,
     NoteQueued,
     NoteReturned,
@@ -20,7 +23,7 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.faults import Fault
-from desktop_agent.core.messages import ToolCall, ToolResult
+from desktop_agent.core.messages import Message, ToolCall, ToolResult
 from desktop_agent.core.notes import Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
@@ -174,6 +177,15 @@ def test_a_message_that_is_just_being_read_needs_no_row_when_the_session_is_open
     assert one.rows == ()
     one.apply(opened(queued(), TurnStarted(AGENT), status="running", notes=(queued(),)))
     assert one.rows == ()
+
+
+@pytest.mark.parametrize(("is_said", "state"), [(True, "delivered"), (False, "queued")])
+def test_edits_of_the_list_wait_on_a_branch_only_if_no_message_before_it_holds_them(is_said, state):
+    edits, message = queued(kind="task_edit"), Message("me_1", "user", (), note_ids=("no_1",))
+    read = [MessageAdded(AGENT, message), NoteDelivered(AGENT, "no_1", 1)] if is_said else []
+    one = ledger(edits, NoteTaken(AGENT, "no_1", "me_1"), *read, BranchStarted(AGENT, "me_2"))
+    assert one.row("no_1").state == state
+    assert (one.edit is not None) is not is_said
 
 
 def test_notes_of_other_senders_and_other_agents_are_not_the_composers():
