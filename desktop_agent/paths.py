@@ -71,8 +71,8 @@ def program_folders() -> tuple[Path, ...]:
 
 
 def log_dir() -> Path:
-    """Return the directory for log files."""
-    return _private(data_dir() / "logs")
+    """Return the directory for log files; it is made with the log."""
+    return data_dir() / "logs"
 
 
 def images_dir() -> Path:

@@ -38,11 +38,11 @@ class PrivateRotatingFile(logging.handlers.RotatingFileHandler):
 def start_logging(directory: Path, *, name: str = "desktop-agent") -> Path:
     """Send all log records to a rotating file in `directory` and to nowhere else.
 
-    Called again, it replaces the file of the time before. Returns the file's path.
+    Called again, it replaces the file of the time before. Returns the file's path. Where the disk
+    refuses it there is no log: nobody is kept from work by that.
     """
     path = directory / f"{name}.log"
-    output = PrivateRotatingFile(path, maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES)
-    output.setFormatter(RedactingFormatter(_FORMAT))
+    output = _output(path)
     root = logging.getLogger()
     for old in list(root.handlers):
         if isinstance(old, PrivateRotatingFile):
@@ -54,3 +54,13 @@ def start_logging(directory: Path, *, name: str = "desktop-agent") -> Path:
     for chatty in ("httpx", "httpcore", "LiteLLM", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     return path
+
+
+def _output(path: Path) -> logging.Handler:
+    try:
+        path.parent.mkdir(exist_ok=True, mode=0o700)
+        output = PrivateRotatingFile(path, maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES)
+    except OSError:  # another user's, after a start with sudo, or a disk for reading only
+        return logging.NullHandler()
+    output.setFormatter(RedactingFormatter(_FORMAT))
+    return output

@@ -127,3 +127,17 @@ def test_a_log_on_a_full_disk_prints_nothing(capfd: pytest.CaptureFixture[str]) 
     assert capfd.readouterr().err == ""
     with pytest.raises(OSError, match="No space"):
         output.close()
+
+
+def test_a_log_that_can_not_be_written_keeps_nobody_from_work(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    in_the_way = tmp_path / "logs"
+    in_the_way.write_text("another's")
+    (tmp_path / "more" / "desktop-agent.log").mkdir(parents=True)
+    for folder in (in_the_way, tmp_path / "more", tmp_path / "new"):
+        path = start_logging(folder)
+        logging.getLogger("a").warning("said to nobody")
+    assert "said to nobody" in path.read_text()
+    assert capfd.readouterr().err == ""
+    assert in_the_way.read_text() == "another's"
