@@ -184,7 +184,8 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     gc.disable()
     from desktop_agent.adapters.config import settings_file
 
-    wanted = settings or settings_file.load(paths.config_dir() / "settings.json")
+    said: list[str] = []
+    wanted = settings or settings_file.load(paths.config_dir() / "settings.json", said.append)
     try:
         from desktop_agent.gui.startup.run import run_window
     except ImportError as error:
@@ -194,7 +195,7 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     os.environ.setdefault("DESKTOP_AGENT_DEMO_PACE", "slow")
     # An empty name means no folder was given; a relative one is meant from here.
     place = str(Path(folder).resolve()) if folder else ""
-    return run_window(_compose, wanted, place, _start_logging)
+    return run_window(_compose, wanted, place, _start_logging, said)
 
 
 def _start_logging() -> None:

@@ -31,7 +31,7 @@ from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.headless.arguments import Options, UsageError
 from desktop_agent.headless.command_line import INTERRUPTED, listen_for_signals
 from desktop_agent.headless.follow import Follower
-from desktop_agent.headless.output import Printer, RunEnded, printer_for
+from desktop_agent.headless.output import Printer, RunEnded, printer_for, visible
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ async def open_engine(
 ) -> Backend:
     """Put the engine together as the options say. Raises StoreLocked, StoreError or OSError."""
     config_dir = paths.config_dir()
-    settings = settings_file.load(config_dir / "settings.json")
+    settings = settings_file.load(config_dir / "settings.json", _tell)
     if options.max_steps is not None:
         settings = msgspec.structs.replace(settings, max_steps=options.max_steps)
     return await compose(
@@ -124,6 +124,11 @@ async def open_engine(
         is_machine_sandbox=options.sandbox == "off",
         more=more,
     )
+
+
+def _tell(text: str) -> None:
+    _log.error("%s", text)
+    print(visible(text), file=sys.stderr)
 
 
 async def need_sandbox(options: Options, backend: Backend) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -14,8 +15,11 @@ from desktop_agent.core.settings import Settings
 _log = logging.getLogger(__name__)
 
 
-def load(path: Path) -> Settings:
-    """Return the settings; defaults for what is missing or can't be read.
+_BOM = b"\xef\xbb\xbf"
+
+
+def load(path: Path, tell: Callable[[str], None] = _log.error) -> Settings:
+    """Return the settings; defaults for what is missing or can't be read, and `tell` of that.
 
     A file that is not a JSON object is renamed with a date, so that nothing in it is lost
     by the next save. One with wrong fields is copied to such a name. Where the disk refuses that,
@@ -26,16 +30,22 @@ def load(path: Path) -> Settings:
     except FileNotFoundError:
         return Settings()
     except OSError as error:
-        _log.error("the settings can't be read: %s", error)
+        tell(f"Your settings can't be read, so the app's own are in use: {error}.")
         return Settings()
     try:
-        settings, wrong = convert_leniently(msgspec.json.decode(body), Settings)
+        settings, wrong = convert_leniently(msgspec.json.decode(body.removeprefix(_BOM)), Settings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        _log.error("the settings were damaged (%s); kept as %s", error, set_aside(path))
+        tell(
+            f"The file of your settings was damaged ({error}), so the app's own are in use. It is "
+            f"kept as {set_aside(path)}."
+        )
         return Settings()
     if wrong:
         kept = keep_copy(path, body)
-        _log.warning("settings %s were wrong; the file is kept as %s", ", ".join(wrong), kept)
+        tell(
+            f"Some of your settings can't be used, so they are as at first: {', '.join(wrong)}. "
+            f"The file is kept as {kept}."
+        )
     return settings
 
 

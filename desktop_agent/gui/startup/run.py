@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -72,11 +72,16 @@ def make_application() -> Application:
 
 
 def run_window(
-    compose: Compose, settings: Settings, folder: str, start_logging: Callable[[], object]
+    compose: Compose,
+    settings: Settings,
+    folder: str,
+    start_logging: Callable[[], object],
+    said: Sequence[str] = (),
 ) -> int:
     """Show the windows and run until the last is closed; the log begins behind the first paint.
 
-    When the app runs already, the folder goes there.
+    When the app runs already, the folder goes there. `said` is what the window is to say of the
+    settings.
     """
     place = paths.config_dir() / "window.socket"
     if hand_over(place, folder):
@@ -88,12 +93,16 @@ def run_window(
     windows = AppWindows(theme, bridge, settings, app)
     window = windows.open_first(folder or None)
     show_defects(windows)
+    for text in said:
+        window.frame.notices.put("settings", Notice(text))
     window.show()
     wait_for_paint(window)
     theme.load_fonts()
     gc.collect()  # what loading left behind would be frozen with the rest
     app.setWindowIcon(app_icon())
     start_logging()
+    for text in said:
+        _log.error("%s", text)
     others = SecondStarts(place, app)
     others.asked.connect(windows.come_back)
     app.opened.connect(windows.come_back)

@@ -77,6 +77,38 @@ def test_one_wrong_field_does_not_lose_the_others(path: Path) -> None:
     assert json.loads(kept.read_bytes())["theme"] == "pink"
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('{"theme": "dark",}', "The file of your settings was damaged"),
+        ('{"theme": "pink", "model": "demo"}', "as at first: theme. "),
+    ],
+)
+def test_what_is_not_taken_from_the_file_is_told_with_where_it_is_kept(
+    path: Path, body: str, words: str
+) -> None:
+    path.parent.mkdir()
+    path.write_text(body)
+    said: list[str] = []
+    load(path, said.append)
+    (kept,) = kept_files(path)
+    assert [words in text and text.endswith(f"kept as {kept}.") for text in said] == [True]
+
+
+def test_a_file_that_can_not_be_read_is_told(path: Path) -> None:
+    path.mkdir(parents=True)
+    said: list[str] = []
+    assert load(path, said.append) == Settings()
+    assert [str(path) in text for text in said] == [True]
+
+
+def test_the_mark_that_some_editors_begin_a_file_with_loses_no_setting(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text('{"theme": "dark"}', encoding="utf-8-sig")
+    assert load(path).theme == "dark"
+    assert kept_files(path) == []
+
+
 def test_a_wrong_field_inside_another_is_kept_as_well_and_once(path: Path) -> None:
     path.parent.mkdir()
     path.write_text('{"limits": {"idle_s": "long", "first_byte_s": 60}}')

@@ -106,9 +106,11 @@ def test_an_end_that_is_asked_for_before_the_loop_turns_is_not_forgotten(own_hom
         "wait = run.wait_for_paint\n"
         "def close_early(window):\n"
         "    wait(window)\n"
+        "    print(window.frame.notices.has('settings'))\n"
         "    window.quit_now()\n"
         "run.wait_for_paint = close_early\n"
-        "run.run_window(_compose, Settings(model='demo'), '', lambda: None)\n"
+        "said = ['Your settings were damaged.']\n"
+        "run.run_window(_compose, Settings(model='demo'), '', lambda: None, said)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -119,3 +121,4 @@ def test_an_end_that_is_asked_for_before_the_loop_turns_is_not_forgotten(own_hom
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert done.stdout == "True\n", "what is wrong with the settings is said"
