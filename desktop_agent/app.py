@@ -176,7 +176,7 @@ def _sandbox_probe(arguments: list[str]) -> int:
 def _window(folder: str, settings: Settings | None = None) -> int:
     from desktop_agent.gui.startup.display import display_problem
 
-    problem = display_problem()
+    problem = display_problem() or _places_problem(folder)
     if problem:
         print(f"desktop-agent: {problem}", file=sys.stderr)
         return 1
@@ -194,8 +194,25 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     # The demo's subagents work slowly enough that whoever watches can stop or steer them.
     os.environ.setdefault("DESKTOP_AGENT_DEMO_PACE", "slow")
     # An empty name means no folder was given; a relative one is meant from here.
-    place = str(Path(folder).resolve()) if folder else ""
+    place = os.path.realpath(folder) if folder else ""
     return run_window(_compose, wanted, place, _start_logging, said)
+
+
+def _places_problem(folder: str) -> str:
+    """Return why a window can't work with its own folders or with this one, or nothing."""
+    try:
+        paths.config_dir()
+        paths.images_dir()
+    except OSError as error:
+        return (
+            f"The folder for settings and sessions can't be used: {error}. Make it writable, or "
+            "name another one in DESKTOP_AGENT_HOME."
+        )
+    try:
+        os.path.realpath(folder)
+    except OSError:  # a relative one, and the current folder was deleted
+        return f"There is no folder {folder!r} here: the current folder is gone."
+    return ""
 
 
 def _start_logging() -> None:

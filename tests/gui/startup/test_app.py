@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 from desktop_agent import __version__, paths
+from desktop_agent.app import main
 from desktop_agent.gui.startup.display import display_problem, missing_libraries
 from tests.helpers.patience import HANG_S
 
@@ -55,6 +56,25 @@ def test_a_display_that_does_not_answer_is_named():
     done = start(QT_QPA_PLATFORM=None, DISPLAY=":987", WAYLAND_DISPLAY=None)
     assert done.returncode == 1
     assert ":987" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that is worked in")
+@pytest.mark.parametrize(
+    ("home", "words"),
+    [("file/in/the/way", "can't be used"), ("home", "the current folder is gone")],
+)
+def test_a_start_with_places_that_are_not_there_says_so_in_one_sentence(
+    tmp_path, monkeypatch, capsys, home, words
+):
+    (tmp_path / "file").touch()
+    (tmp_path / "gone").mkdir()
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / home))
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main(["notes"]) == 1
+    (said,) = capsys.readouterr().err.splitlines()
+    assert words in said
 
 
 def test_an_unknown_argument_shows_how_to_start():
