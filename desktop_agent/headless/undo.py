@@ -89,6 +89,8 @@ async def _run(command: str, given: argparse.Namespace) -> int:
         engine = backend.engine
         scope = await _scope(engine, command, session, given)
         plan = await engine.plan_undo(scope)
+        if plan.blocked:  # what it lists would be of files that are not looked at
+            raise UndoError(plan.blocked)
         if not plan.files:
             raise UndoError("there is nothing to take back.")
         choices = _choices(plan, given.conflicts)

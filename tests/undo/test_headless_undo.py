@@ -91,6 +91,11 @@ def test_a_redo_is_not_taken_back_by_the_next_which_goes_on_with_the_undo_before
 
 def test_what_changed_since_is_kept_and_the_exit_code_says_so(folder: Path) -> None:
     work(folder)
+    away = folder.rename(folder.with_name("away"))  # a disk that is not mounted
+    listed = run("undo", "work", "--list")
+    assert (listed.returncode, listed.stdout) == (1, "")
+    assert "The folder is not there any more" in listed.stderr
+    away.rename(folder)
     (folder / "a.txt").write_text("the person's\n")
     kept = run("undo", "work", "--json")
     assert kept.returncode == 1
