@@ -151,7 +151,9 @@ class _Batch:
     async def run(self, folder: Path) -> int:
         """Run them; return the exit code."""
         left = [one for one in self._ready if one.key not in self._results.known]
-        if left:
+        # What an earlier go spent counts: a job without a cent would end by that, for good.
+        self._is_spent = bool(left) and self._is_at_limit
+        if left and not self._is_spent:
             self._place = place = self._new_place(folder, [one.job for one in left])
             listen_for_signals(self._interrupt)
             try:
@@ -193,6 +195,11 @@ class _Batch:
     def _is_over(self) -> bool:
         return self._is_interrupted or self._is_spent or self._failure is not None
 
+    @property
+    def _is_at_limit(self) -> bool:
+        most = self._options.max_cost
+        return most is not None and self._cost >= most
+
     async def _one(self, place: Place, ready: Ready) -> None:
         self._running += 1
         self._tell()
@@ -216,8 +223,7 @@ class _Batch:
 
     def _used(self, usage: Usage) -> None:
         self._cost += usage.cost or 0.0
-        most = self._options.max_cost
-        if most is not None and self._cost >= most and not self._is_spent:
+        if self._is_at_limit and not self._is_spent:
             self._is_spent = True
             if self._place is not None:
                 self._place.stop()

@@ -128,8 +128,17 @@ def test_the_limit_of_cost_stops_the_batch_and_a_larger_one_goes_on_with_it(
         assert len(provider.requests) == 1, "the step in flight, and no other"
         assert results(tmp_path / "out") == []
         large = batch(jobs, tmp_path / "out", "--max-cost", "5")
-    assert large.returncode == 0, large.stderr
-    assert len({one["key"] for one in results(tmp_path / "out")}) == 4
+        assert large.returncode == 0, large.stderr
+        assert len({one["key"] for one in results(tmp_path / "out")}) == 4
+        asked, jobs = (
+            len(provider.requests),
+            write_jobs(jobs, *wanted, {**wanted[0], "trust": True}),
+        )
+        again = batch(jobs, tmp_path / "out", "--max-cost", "0.0000001")
+        assert "4 of 5 done" in again.stderr, "a job that has not run waits for a larger limit"
+        assert "the limit of cost is reached" in again.stderr
+        assert (again.returncode, len(provider.requests)) == (1, asked)
+    assert len(results(tmp_path / "out")) == 4
 
 
 def test_money_is_not_limited_where_nobody_knows_what_a_model_costs(tmp_path: Path) -> None:
