@@ -14,13 +14,7 @@ import msgspec
 from desktop_agent.core.agents import Budget, StopReason
 from desktop_agent.core.approvals import Decision, Mode, Rule
 from desktop_agent.core.commands import EventPage
-from desktop_agent.core.events import (
-    CommandRefused,
-    EngineFailed,
-    Event,
-    NoteQueued,
-    NoteReturned,
-)
+from desktop_agent.core.events import CommandRefused, EngineFailed, Event, NoteQueued, NoteReturned
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId
 from desktop_agent.core.notes import Note
@@ -321,9 +315,10 @@ class Engine(
         self._on_agent_changed(agent)
 
     def step(self, agent_id: AgentId) -> None:
-        """Let a paused agent take one step."""
+        """Let a paused agent take one step, also one that is paused since a crash."""
         agent = self._agent(agent_id)
-        agent.pace.step()
+        with self._refusing("step", "Work could not go on", agent_id):
+            agent.resume(is_one_step=True)
         self._on_agent_changed(agent)
 
     def finish(self, agent_id: AgentId) -> None:

@@ -90,6 +90,24 @@ async def test_after_a_crash_the_main_agent_rests_and_continue_is_meant_for_all(
     await rig.engine.close()
 
 
+async def test_one_step_of_a_subagent_that_a_crash_paused_is_taken(tmp_path: Path) -> None:
+    held = gate()
+    first = TreeRig(tmp_path, [spawns("a"), gate()], {"a": [held]})
+    first.send("go")
+    await held.reached.wait()
+    child, store = await first.child(), killed(first)
+    await first.engine.close()
+
+    script = [calls(("echo", {"what": "1"})), says("A is done.")]
+    rig = TreeRig(tmp_path, [], {"a": script}, store=store)
+    rig.engine.open_session(rig.session_id)
+    rig.engine.step(child)
+    await rig.until(ToolEnded)
+    await rig.status(child, "paused")
+    assert len(rig.model.requests_of("a")) == 1
+    await rig.engine.close()
+
+
 async def test_the_time_that_the_app_was_closed_is_nobodys_work(tmp_path: Path) -> None:
     held = gate()
     main = [spawns("a"), spawns("b"), WAIT, gate()]
