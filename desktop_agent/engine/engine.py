@@ -306,7 +306,7 @@ class Engine(
             with self._refusing("resume", "Work could not go on", agent_id):
                 for one in self._agents.subtree(agent):
                     if one is agent or (one.end is None and one.pace.is_since_crash):
-                        one.resume()
+                        self._agents.resume(one)
 
     def pause(self, agent_id: AgentId) -> None:
         """Pause the agent at its next step; nothing is cancelled."""
@@ -318,7 +318,7 @@ class Engine(
         """Let a paused agent take one step, also one that is paused since a crash."""
         agent = self._agent(agent_id)
         with self._refusing("step", "Work could not go on", agent_id):
-            agent.resume(is_one_step=True)
+            self._agents.resume(agent, is_one_step=True)
         self._on_agent_changed(agent)
 
     def finish(self, agent_id: AgentId) -> None:

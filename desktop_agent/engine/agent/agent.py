@@ -247,7 +247,7 @@ class Agent:
         if not self.life.can_begin:
             self._setup.changed(self)
             return
-        if not self._has_work():
+        if not self.has_work():
             self.inbox.put(Note(new_note_id(), CONTINUE, created_at=time.time()))
         self.wake()
 
@@ -326,7 +326,7 @@ class Agent:
     def _end_turn(self, reason: StopReason, fault: Fault | None) -> None:
         report, self._report = (self._report if reason == "cancelled" else None), None
         seconds, now = self.meter.end_turn(), time.time()
-        if fault is not None and fault.kind == "storage" and not self._has_work():
+        if fault is not None and fault.kind == "storage" and not self.has_work():
             fault = msgspec.structs.replace(fault, action="continue")
         ended = TurnEnded(self.id, reason, self._turn_usage, fault, report, now, seconds)
         self.session.conclude(ended)
@@ -350,10 +350,10 @@ class Agent:
     async def _work(self) -> None:
         """Work until nothing is left to answer."""
         steps = 0
-        if self.context.wanted is not None and not self._has_work():
+        if self.context.wanted is not None and not self.has_work():
             await self.skills.prepare(list)
             await self.context.fit(lambda: self.request(has_tools=True))
-        while self._has_work():
+        while self.has_work():
             if steps >= self.settings().max_steps:
                 raise StepLimitReached
             await self._turn_to_go()
@@ -382,7 +382,8 @@ class Agent:
         self.pace.take_step()
         self.meter.begin_step()
 
-    def _has_work(self) -> bool:
+    def has_work(self) -> bool:
+        """Whether something waits to be read or answered."""
         return len(self.inbox) > 0 or owes_reply(self._history)
 
     async def _take_step(self, *, is_first: bool, has_tools: bool) -> tuple[Message, Answer] | None:
@@ -439,8 +440,7 @@ class Agent:
         """Keep text that was seen; a history that ends with it is continued, not retried."""
         if stream.wasted is not None:
             self.count_aside(stream.wasted, stream.model)
-        partial = stream.partial()
-        if partial is None:
+        if (partial := stream.partial()) is None:
             return
         self.session.conclude(MessageAdded(self.id, partial, is_partial=True))
         self._add(partial)

@@ -555,6 +555,26 @@ async def test_pause_step_resume(tmp_path: Path) -> None:
     assert (await rig.ended(child)).text == "done"
 
 
+@pytest.mark.parametrize("wish", ["resume", "step"])
+async def test_who_is_paused_while_it_waits_for_subagents_just_waits_on(
+    tmp_path: Path, wish: str
+) -> None:
+    held = gate(answer=says("b done"))
+    scripts = {"a": [spawns("b"), says("a waits"), says("a done")], "b": [held]}
+    rig = TreeRig(tmp_path, [spawns("a"), WAIT, says("ok")], scripts)
+    rig.send("go")
+    outer = await rig.child()
+    await rig.status(outer, "waiting_children")
+    rig.engine.pause(outer)
+    await rig.status(outer, "paused")
+    getattr(rig.engine, wish)(outer)
+    await rig.status(outer, "waiting_children")
+    assert not rig.agent(outer).is_running
+    held.gate.set()
+    assert (await rig.ended(outer)).text == "a done"
+    assert rig.notes_to(outer, "message") == ["a"]
+
+
 async def test_a_pause_is_no_run_time_and_the_session_does_not_seem_to_work(tmp_path: Path) -> None:
     held = gate(answer=calls(("echo", {"what": "1"})))
     rig = TreeRig(tmp_path, [spawns("a"), WAIT, says("ok")], {"a": [held, says("done")]})
