@@ -140,9 +140,9 @@ class _Batch:
         self._results = results
         self._ready = ready
         self._mine = {one.key for one in ready}
-        self._cost = sum(
-            one.usage.cost or 0.0 for key, one in results.known.items() if key in self._mine
-        )
+        before = [one for key, one in results.known.items() if key in self._mine]
+        self._usage = sum((one.usage for one in before), Usage())
+        self._lacks_cost = any(map(table.lacks_cost, before))
         self._running = 0
         self._is_interrupted = self._is_spent = False
         self._place: Place | None = None
@@ -200,6 +200,10 @@ class _Batch:
         most = self._options.max_cost
         return most is not None and self._cost >= most
 
+    @property
+    def _cost(self) -> float:
+        return self._usage.cost or 0.0
+
     async def _one(self, place: Place, ready: Ready) -> None:
         self._running += 1
         self._tell()
@@ -222,7 +226,8 @@ class _Batch:
         self._tell()
 
     def _used(self, usage: Usage) -> None:
-        self._cost += usage.cost or 0.0
+        self._usage += usage
+        self._lacks_cost |= usage.cost is None
         if self._is_at_limit and not self._is_spent:
             self._is_spent = True
             if self._place is not None:
@@ -241,7 +246,7 @@ class _Batch:
         failed = sum(one.reason != "finished" for one in ended)
         words = f"{len(ended)} of {len(self._ready)} done · {self._running} running"
         words += f" · {failed} failed" if failed else ""
-        words += f" · {table.dollars(self._cost)}"
+        words += f" · {table.money([self._usage.cost], lacks=self._lacks_cost)}"
         if is_last and self._is_spent:
             words += " · stopped: the limit of cost is reached"
         begin, end = ("\r\x1b[K", "\n" if is_last else "") if sys.stderr.isatty() else ("", "\n")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
+from desktop_agent.core.usage import Usage
 from desktop_agent.headless.output import one_line, visible
 from desktop_agent.outpost.results import Result
 
@@ -45,8 +46,22 @@ def summary(results: Sequence[Result]) -> str:
     done = sum(one.reason == "finished" for one in results)
     return (
         f"{done} of {len(results)} finished · {sum(one.seconds for one in results):.0f} s of work "
-        f"· {dollars(sum(one.usage.cost or 0.0 for one in results))}"
+        f"· {money((one.usage.cost for one in results), lacks=any(map(lacks_cost, results)))}"
     )
+
+
+def lacks_cost(result: Result) -> bool:
+    """Whether it is not known what a job cost; one that failed without an answer cost nothing."""
+    usage = result.usage
+    return usage.cost is None and (usage != Usage() or result.reason == "finished")
+
+
+def money(costs: Iterable[float | None], *, lacks: bool) -> str:
+    """Return what amounts come to; `lacks`: there are more, which are not known."""
+    known = [cost for cost in costs if cost is not None]
+    if not lacks:
+        return dollars(sum(known))
+    return f"{dollars(sum(known))} + unknown" if known else "cost unknown"
 
 
 def dollars(cost: float) -> str:

@@ -47,7 +47,8 @@ def test_jobs_work_in_copies_with_uncommitted_work_and_the_folder_stays_as_it_is
         )
         ended = batch(jobs, out, "--html", tmp_path / "page.html")
         assert ended.returncode == 0, ended.stderr
-        assert "3 of 3 done" in ended.stderr
+        assert "3 of 3 done · 0 running · cost unknown" in ended.stderr
+        assert ended.stdout.rstrip().endswith("s of work · cost unknown")
         assert "1 file +1 −0" in ended.stdout
         first, *others = sorted(results(out), key=lambda one: one["prompt"])
         assert [one["patch"] for one in others] == [others[0]["patch"]] * 2

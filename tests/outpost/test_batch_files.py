@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from desktop_agent.adapters.places.git_copy import GitError, GitStore, repository_of
+from desktop_agent.core.agents import EndReason
 from desktop_agent.core.usage import Usage
 from desktop_agent.headless.arguments import UsageError
 from desktop_agent.outpost import table
@@ -124,6 +125,22 @@ def test_a_page_of_results_obeys_nothing_that_was_said(tmp_path: Path) -> None:
     assert "<script" not in page
     assert "\x1b" not in page + table.text([hostile])
     assert "\u202e" not in page + table.text([hostile])
+
+
+@pytest.mark.parametrize(
+    ("reason", "usage", "words"),
+    [
+        ("finished", Usage(1, 2), "$0.50 + unknown"),
+        ("finished", Usage(), "$0.50 + unknown"),
+        ("finished", Usage(cost=0.0), "$0.50"),
+        ("error", Usage(), "$0.50"),
+    ],
+)
+def test_a_cost_that_is_not_known_is_no_part_of_the_sum_and_is_said(
+    reason: EndReason, usage: Usage, words: str
+) -> None:
+    other = msgspec.structs.replace(ONE, reason=reason, usage=usage)
+    assert table.summary([ONE, other]).endswith(f"s of work · {words}")
 
 
 def test_changes_are_counted_by_lines_and_not_by_what_they_look_like() -> None:
