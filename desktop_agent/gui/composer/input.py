@@ -224,7 +224,7 @@ class ComposerInput(QWidget):
 
     def _insert_path(self, path: str) -> None:
         if path.endswith("/"):
-            self.edit.replace_mention(f"@{path}")
+            self.edit.enter_folder(path)
             return
         shown = f"`{path}`" if any(letter.isspace() for letter in path) else path
         self.edit.replace_mention(f"{shown} ")

@@ -62,6 +62,8 @@ class ComposerText(QPlainTextEdit):
         # What stands between an `@` and the cursor, or a `/` at the beginning; None without one.
         self.mention: str | None = None
         self.slash: str | None = None
+        # A folder that was chosen behind an `@`: a space in its name does not end the mention.
+        self._folder = ""
         self._placeholders: tuple[str, ...] = ()
         self.setObjectName("composerText")
         self.setAccessibleName(self.tr("Message"))
@@ -104,6 +106,11 @@ class ComposerText(QPlainTextEdit):
 
     def replace_mention(self, text: str) -> None:
         self._replace_sign(self.mention, text)
+
+    def enter_folder(self, path: str) -> None:
+        """Put this folder in place of what was typed behind the `@`, which goes on behind it."""
+        self._folder = path
+        self.replace_mention(f"@{path}")
 
     def replace_slash(self, text: str) -> None:
         """Put this in place of the `/` and what was typed behind it; nothing if it is a chip."""
@@ -255,8 +262,7 @@ class ComposerText(QPlainTextEdit):
         found = slash = None
         if not cursor.hasSelection():
             before = _before(cursor)[-400:]
-            match = _MENTION.search(before)
-            found = match.group(1) if match else None
+            found = self._mention_in(before)
             named = _SLASH.match(before) if cursor.blockNumber() == 0 else None
             slash = named.group(1) if named else None
         if found != self.mention:
@@ -265,6 +271,14 @@ class ComposerText(QPlainTextEdit):
         if slash != self.slash:
             self.slash = slash
             self.slash_changed.emit(slash)
+
+    def _mention_in(self, before: str) -> str | None:
+        """Return what was typed behind an `@`, up to the cursor; None without one."""
+        _, at, rest = before.rpartition(f"@{self._folder}")
+        if self._folder and at and not any(letter.isspace() or letter == "@" for letter in rest):
+            return f"{self._folder}{rest}"
+        match = _MENTION.search(before)
+        return match.group(1) if match else None
 
     def _on_theme_changed(self) -> None:
         self.setFont(self._theme.font("body"))

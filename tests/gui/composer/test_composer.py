@@ -485,6 +485,19 @@ def test_in_the_list_of_files_keys_move_choose_and_leave(qtbot, composer):
     assert not popup.isVisible()
 
 
+def test_files_are_found_in_a_chosen_folder_with_spaces_in_its_name(qtbot, composer):
+    qtbot.keyClicks(box(composer), "see @mei")
+    composer.box.set_completions("mei", ("mein Ordner ü/",))
+    qtbot.keyClick(box(composer), Qt.Key.Key_Tab)
+    with qtbot.waitSignal(composer.box.path_completion_requested) as hit:
+        qtbot.keyClicks(box(composer), "da")
+    assert hit.args == ["mein Ordner ü/da"]
+    composer.box.set_completions("mein Ordner ü/da", ("mein Ordner ü/datei eins.txt",))
+    qtbot.keyClick(box(composer), ENTER)
+    assert composer.draft() == "see `mein Ordner ü/datei eins.txt` "
+    assert box(composer).mention is None
+
+
 def test_an_answer_for_what_is_no_longer_typed_is_passed_over(qtbot, composer):
     qtbot.keyClicks(box(composer), "@re")
     composer.box.set_completions("r", ("late.py",))
