@@ -366,6 +366,7 @@ class Composer(QWidget):
         return True
 
     def _send(self, is_other: bool) -> None:
+        self.box.edit.finish_input()
         if self._has_to_read(partial(self._send, is_other)) or self._give_command():
             return
         steers = is_other != self._settings.steer_on_enter
@@ -386,6 +387,7 @@ class Composer(QWidget):
         return self._when_read is not None
 
     def _stop_and_send(self) -> None:
+        self.box.edit.finish_input()
         if not self._has_to_read(self._stop_and_send) and (note := self._note("turn")):
             self._stop_with(note)
 

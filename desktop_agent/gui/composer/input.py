@@ -113,7 +113,7 @@ class ComposerInput(QWidget):
     def has_content(self) -> bool:
         """Whether there is anything to send, now or in a moment."""
         attached = any(not one.reason for one in self.attached)
-        return bool(self.text.strip() or attached or self.skills)
+        return bool(self.text.strip() or self.edit.unfinished or attached or self.skills)
 
     def open_draft(self, draft: Draft, root: str) -> None:
         """Show this draft in place of the present one."""

@@ -4,7 +4,14 @@ import itertools
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
-from PySide6.QtGui import QAction, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
+from PySide6.QtGui import (
+    QAction,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QImage,
+    QInputMethodEvent,
+)
 from PySide6.QtWidgets import QAbstractButton, QApplication, QPlainTextEdit, QWidget
 
 from desktop_agent.core.agents import AgentInfo
@@ -95,6 +102,16 @@ def test_shift_enter_makes_a_real_new_line(qtbot, composer):
     qtbot.keyClicks(box(composer), "two")
     note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
     assert note.text == "one\ntwo"
+
+
+@pytest.mark.parametrize("typed", ["", "See "])
+def test_the_button_sends_what_an_input_method_still_composes(qtbot, composer, typed):
+    qtbot.keyClicks(box(composer), typed)
+    QApplication.sendEvent(box(composer), QInputMethodEvent("にほん", []))
+    send = button(composer, "sendButton")
+    note = sent(qtbot, composer, lambda: qtbot.mouseClick(send, Qt.MouseButton.LeftButton))
+    assert note.text == f"{typed}にほん"
+    assert (composer.draft(), box(composer).unfinished) == ("", "")
 
 
 def test_nothing_but_blanks_is_not_sent(qtbot, composer):
