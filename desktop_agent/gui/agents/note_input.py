@@ -10,11 +10,10 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent import paths
 from desktop_agent.gui.agents.actions import AgentActions
+from desktop_agent.gui.kit.text import LONGEST_LINE
 from desktop_agent.gui.kit.text_cache import TextCache
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import IconButton, PrimaryButton, named, row
-
-_LONGEST = 1_000_000
 
 SteerMode = Literal["steer", "aside"]
 
@@ -41,8 +40,7 @@ class SteerInput(QWidget):
         self.field = named(QLineEdit(self), "steerField")
         self.field.returnPressed.connect(self._send)
         self.field.textChanged.connect(self._on_typed)
-        # A note may be long; the field must not cut it silently.
-        self.field.setMaxLength(_LONGEST)
+        self.field.setMaxLength(LONGEST_LINE)
         self.quick = IconButton(theme, "zap", self.tr("Quick steer"), self, size=14)
         self.quick.setObjectName("steerQuick")
         self.quick.clicked.connect(self._open_quick)

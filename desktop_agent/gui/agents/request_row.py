@@ -17,7 +17,7 @@ from desktop_agent.gui.agents.card_blocks import option_button
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
 from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
-from desktop_agent.gui.kit.text import plain_words
+from desktop_agent.gui.kit.text import LONGEST_LINE, plain_words
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
@@ -161,6 +161,7 @@ class RequestRow(PaintsRing, QFrame):
 
     def _add_field(self, lines: QVBoxLayout) -> None:
         self._field = named(QLineEdit(self), "askField", self.tr("Answer"))
+        self._field.setMaxLength(LONGEST_LINE)
         self._field.setPlaceholderText(self.tr("Answer…"))
         self._field.returnPressed.connect(self._answer)
         answer = PrimaryButton(self._theme, self.tr("Answer"), parent=self, name="askAnswer")

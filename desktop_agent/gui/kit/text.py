@@ -12,6 +12,8 @@ _MARKS = re.compile(
     r"(?<!`)(`+)(?!`) ?([^`]+?) ?\1(?!`)|\*\*(?=\w)([^*`]+?)(?<=[\w.!?…])\*\*(?!\w)"
 )
 
+# What a person writes to an agent may be long: a field of one line cuts at 32,767 by itself.
+LONGEST_LINE = 1_000_000
 
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 translate = QCoreApplication.translate

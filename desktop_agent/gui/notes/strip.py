@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.agents import ENDED, AgentStatus
 from desktop_agent.core.ids import NoteId
 from desktop_agent.gui.kit.fitted_area import FittedArea
-from desktop_agent.gui.kit.safe_text import plain_tip
-from desktop_agent.gui.kit.text import plain, stop_words
+from desktop_agent.gui.kit.safe_text import plain_tip, utf16_length
+from desktop_agent.gui.kit.text import LONGEST_LINE, plain, stop_words
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
@@ -282,6 +282,7 @@ class NoteRowView(QWidget):
         if self._editor is not None:
             return
         self._editor = editor = QLineEdit(self._row.note.text, self)
+        editor.setMaxLength(max(LONGEST_LINE, utf16_length(self._row.note.text)))
         editor.setObjectName("noteEditor")
         editor.setAccessibleName(self.tr("Text of the note"))
         editor.returnPressed.connect(self._keep_edit)

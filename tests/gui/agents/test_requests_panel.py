@@ -215,10 +215,11 @@ def test_a_question_is_answered_in_its_row(panel, qtbot, clock) -> None:
     field = rows(panel)[0].findChild(QLineEdit, "askField")
     with qtbot.assertNotEmitted(panel.answered):
         qtbot.keyClick(field, Qt.Key.Key_Return)
+    field.insert("of these, " * 4_000)  # a pasted list, say
     qtbot.keyClicks(field, "the left one")
     with qtbot.waitSignal(panel.answered) as hit, qtbot.assertNotEmitted(panel.ask_chosen):
         qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert hit.args == ["qu_1", "the left one"]
+    assert hit.args == ["qu_1", "of these, " * 4_000 + "the left one"]
 
 
 def test_a_servers_form_is_declined_in_its_row_and_filled_in_on_its_card(

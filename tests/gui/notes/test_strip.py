@@ -165,6 +165,16 @@ def test_a_waiting_note_is_edited_in_place(qtbot, composer):
     assert hit.args == ["no_1", "Use pounds"]
 
 
+def test_a_long_text_that_is_put_into_a_note_keeps_its_end(qtbot, composer):
+    put(composer)
+    button(composer, "noteEdit").click()
+    editor = rows(composer)[0].findChild(QLineEdit, "noteEditor")
+    editor.insert(", as here: " * 4_000 + "all of them")
+    with qtbot.waitSignal(composer.note_edited) as hit:
+        qtbot.keyClick(editor, Qt.Key.Key_Return)
+    assert hit.args[1].endswith("all of them")
+
+
 def test_leaving_an_edit_with_escape_changes_nothing(qtbot, composer):
     put(composer)
     button(composer, "noteEdit").click()

@@ -278,6 +278,14 @@ def test_a_question_without_options_is_a_line(view, question, qtbot):
         qtbot.keyClick(field, Qt.Key.Key_Return)
 
 
+def test_a_long_answer_is_not_cut(view, question, qtbot):
+    field = question().findChild(QLineEdit, "otherAnswer")
+    field.insert("a line of the log " * 2_000 + "and its end")
+    with qtbot.waitSignal(view.answered) as hit:
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert hit.args[1].endswith("and its end")
+
+
 def test_an_answer_that_could_not_be_saved_is_still_in_the_line(view, question, qtbot):
     field = question().findChild(QLineEdit, "otherAnswer")
     field.setText("in euros, please")

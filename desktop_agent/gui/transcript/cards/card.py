@@ -23,6 +23,7 @@ from desktop_agent.gui.kit.accessible import ReadAsDocument, Unfolds
 from desktop_agent.gui.kit.background import Background
 from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
 from desktop_agent.gui.kit.spinner import paint_spinner
+from desktop_agent.gui.kit.text import LONGEST_LINE
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import EnterPresses, column
 from desktop_agent.gui.transcript.state.transcript import Transcript
@@ -241,6 +242,10 @@ class AskCard(Card):
 
 class AnswerLine(QLineEdit):
     """A line to type into. Enter ends in it, even when it has switched off the card around it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setMaxLength(LONGEST_LINE)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         super().keyPressEvent(event)

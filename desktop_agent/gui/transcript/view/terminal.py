@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 from desktop_agent.core.commands import JobOutput
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.safe_text import clean, elapsed_text, with_marks
-from desktop_agent.gui.kit.text import plain
+from desktop_agent.gui.kit.text import LONGEST_LINE, plain
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
@@ -54,6 +54,7 @@ class Terminal(QDialog):
         self._state = TextLabel(self.tr("Waiting…"), "muted", name="terminalState")
         self._view = OutputView(theme, self.tr("Output"), self)
         self._input = named(QLineEdit(self), "terminalInput", self.tr("Type a line to the command"))
+        self._input.setMaxLength(LONGEST_LINE)
         self._input.setPlaceholderText(self.tr("Type a line to the command, then Enter"))
         self._input.returnPressed.connect(self._send)
         self._stop = TextButton(theme, self.tr("Stop"), "square", name="terminalStop")
