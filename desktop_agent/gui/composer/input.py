@@ -18,7 +18,7 @@ from desktop_agent.gui.composer.drafts import Draft
 from desktop_agent.gui.composer.server_offers import ServerPrompt, ServerSource
 from desktop_agent.gui.composer.text_edit import ComposerText
 from desktop_agent.gui.kit.lists.fuzzy import ranked
-from desktop_agent.gui.kit.safe_text import clean
+from desktop_agent.gui.kit.safe_text import clean, typed_text
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextLabel, column, single_timer
 from desktop_agent.gui.skills.text import why_not_usable
@@ -87,7 +87,7 @@ class ComposerInput(QWidget):
 
     @property
     def text(self) -> str:
-        return self.edit.toPlainText()
+        return typed_text(self.edit.document().toRawText())
 
     @property
     def parts(self) -> tuple[TextPart | ImagePart, ...]:

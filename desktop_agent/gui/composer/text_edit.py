@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QSizePolicy, QWidget
 
 from desktop_agent.gui.kit.links import accept_copy, dropped_folder, dropped_paths
-from desktop_agent.gui.kit.safe_text import utf16_length, utf16_slice
+from desktop_agent.gui.kit.safe_text import typed_text, utf16_length, utf16_slice
 from desktop_agent.gui.kit.theme import Theme
 
 _MAX_LINES = 10
@@ -94,7 +94,7 @@ class ComposerText(QPlainTextEdit):
 
     def load_text(self, text: str) -> None:
         """Begin with another text: Undo must not bring back that of another session."""
-        if text != self.toPlainText():
+        if text != typed_text(self.document().toRawText()):
             self.setPlainText(text)
             self.moveCursor(QTextCursor.MoveOperation.End)
         self.document().clearUndoRedoStacks()

@@ -14,6 +14,7 @@ _BREAK = "\u200b"
 # swapped.
 _RESERVED = re.compile("[\x00\ufdd0-\ufdef\ufffc\ufeff\ufffe\uffff]")
 _LINE_END = re.compile("\r\n|[\r\u2028\u2029]")
+_DOCUMENT_ENDS = dict.fromkeys(map(ord, "\u2028\u2029\ufdd0\ufdd1"), "\n")
 _HALF = re.compile("[\ud800-\udfff]")
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
 _TERMINAL = re.compile(
@@ -23,6 +24,14 @@ _LINE_BREAKING = re.compile("[\n\t]")
 _UNUSUAL = re.compile(r"[^ -~\n\t]")
 _UNBROKEN = re.compile(rf"[^\s\u200b]{{{UNBROKEN_LIMIT}}}(?=[^\s\u200b])")
 _BLANK_LOOKING = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0"
+
+
+def typed_text(raw: str) -> str:
+    """Return what was typed, from the raw text of a document.
+
+    Qt's plain text of it has common spaces in place of non-breaking ones.
+    """
+    return raw.translate(_DOCUMENT_ENDS)
 
 
 def clean(text: str) -> str:

@@ -114,6 +114,14 @@ def test_the_button_sends_what_an_input_method_still_composes(qtbot, composer, t
     assert (composer.draft(), box(composer).unfinished) == ("", "")
 
 
+def test_what_is_pasted_is_sent_letter_by_letter(qtbot, composer):
+    data = QMimeData()
+    data.setText("x\u00a0= 1\u2028\ny")  # a space that no compiler takes, and a line's soft end
+    box(composer).insertFromMimeData(data)
+    note = sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER))
+    assert note.text == "x\u00a0= 1\n\ny"
+
+
 def test_nothing_but_blanks_is_not_sent(qtbot, composer):
     composer.set_text("  \n ")
     with qtbot.assertNotEmitted(composer.submitted):
