@@ -40,6 +40,7 @@ from desktop_agent.engine.agent.inbox import why_unread
 from desktop_agent.engine.base.ports import AgentRecord, Store
 from desktop_agent.engine.tree.reports import last_text, report_note
 
+_SOON_S = 5.0
 _PAGE = 400
 
 
@@ -158,12 +159,13 @@ def unreported(records: Sequence[AgentRecord]) -> list[NoteQueued]:
             continue
         if record.is_elsewhere:  # who started it was told on that branch
             continue
-        # Who went on since had it, in an older session without its origin. The clock would not
-        # tell that: it may have been put back.
-        if record.is_end_known or _has_report(parent, record.agent_id):
+        end = record.end
+        # The time alone does not tell: the clock may have been put back.
+        went_on = record.is_end_known and _went_on(parent, end.at)
+        if went_on or _has_report(parent, record.agent_id):
             continue
-        report = Report(record.agent_id, record.spec.name, record.end.status)
-        reports.append(NoteQueued(parent.agent_id, report_note(report, record.end.text)))
+        report = Report(record.agent_id, record.spec.name, end.status)
+        reports.append(NoteQueued(parent.agent_id, report_note(report, end.text)))
     return reports
 
 
@@ -179,6 +181,11 @@ def _has_report(parent: AgentRecord, child: AgentId) -> bool:
         and part.origin.agent_id == child
         for part in parts
     )
+
+
+def _went_on(parent: AgentRecord, at: float) -> bool:
+    """Whether it said or read something since: then it had the report, compacted by now."""
+    return any(message.created_at > at + _SOON_S for message in parent.history)
 
 
 def info_of_record(record: AgentRecord, session_id: SessionId) -> AgentInfo:
