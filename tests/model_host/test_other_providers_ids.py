@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.ids import new_message_id
 from desktop_agent.core.messages import ImagePart, Message, TextPart, ToolCall, ToolResult
+from desktop_agent.model_host.litellm_client.messages import convert
 from tests.helpers.providers import Calls, LoopbackProvider, RedactedThink, Think
 from tests.model_host.conftest import hear, request_to, said, user
 
@@ -75,6 +76,24 @@ async def test_ids_and_order_are_those_that_mistral_takes(model, name) -> None:
     roles = [one["role"] for one in sent]
     assert ("tool", "user") not in list(pairwise(roles))
     assert "Go on" in str(sent[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("mcp__shop__list-all", "mcp__shop__list-all"),
+        ("read<|channel|>commentary", "read__channel__commentary"),
+        ("functions.read file", "functions_read_file"),
+        ("7ü", "_7_"),
+        ("x" * 70, "x" * 64),
+    ],
+)
+async def test_a_name_that_a_model_made_up_goes_on_as_one_that_every_provider_takes(
+    name, plain
+) -> None:
+    call = Message(new_message_id(), "assistant", (ToolCall("call_1", name, {}),))
+    (sent,) = convert(call, "chat")
+    assert sent["tool_calls"][0]["function"]["name"] == plain
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.parts.origins import AppNotice
 from desktop_agent.core.prose.framing import for_model, framed
 from desktop_agent.core.requests import ModelRequest
-from desktop_agent.model_host.litellm_client.call_ids import mistral_id, short_id
+from desktop_agent.model_host.litellm_client.call_ids import mistral_id, plain_name, short_id
 from desktop_agent.model_host.litellm_client.patches import OPENAI_HOST
 
 Family = Literal["anthropic", "gemini", "responses", "deepseek", "kimi", "mistral", "chat"]
@@ -203,7 +203,7 @@ def _call(call: ToolCall, family: Family, maker: str) -> dict[str, Any]:
     converted: dict[str, Any] = {
         "id": _id_for(family, call.id),
         "type": "function",
-        "function": {"name": call.name, "arguments": json.dumps(arguments)},
+        "function": {"name": plain_name(call.name), "arguments": json.dumps(arguments)},
     }
     signature = unseal(maker, call.signature)
     if signature:
