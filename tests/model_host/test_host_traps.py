@@ -149,6 +149,18 @@ async def test_a_filtered_answer_without_text_is_told_as_filtered(dialect, ask: 
 
 
 # 12. Refusals are lost; `reasoning` has two names.
+async def test_what_is_null_where_nothing_is_said_spoils_no_answer(ask: Ask) -> None:
+    """As gateways send it that are written in Go: at the beginning, in an end, with the counts."""
+    nothing, end = chunk({}), chunk({}, "stop")
+    end["choices"][0]["delta"] = nothing["choices"] = None
+    counts = nothing | {"usage": {"prompt_tokens": 3, "completion_tokens": 4}}
+    script = Raw(sse(nothing, chunk({"content": "Fine."}), end, counts))
+    with LoopbackProvider("openai", [script]) as provider:
+        answer = (await ask(provider)).answer
+    assert (answer.parts, answer.finish) == ((TextPart("Fine."),), "stop")
+    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (3, 4)
+
+
 async def test_a_refusal_is_text_of_the_answer(ask: Ask) -> None:
     with LoopbackProvider("openai", [Refusal("I can't help with that.")]) as provider:
         heard = await ask(provider)

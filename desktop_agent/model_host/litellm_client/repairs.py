@@ -46,10 +46,16 @@ def mend(event: Event) -> bool:
     """Put an event of the chat or of Gemini right, in place; True when it changed."""
     if isinstance(event.get("candidates"), list):
         return _any_changed(_name_finish, _dicts(event["candidates"]))
-    choices = event.get("choices")
+    if "choices" not in event:
+        return False
+    # What is empty is null to some gateways.
+    is_changed = event["choices"] is None
+    if is_changed:
+        event["choices"] = []
+    choices = event["choices"]
     if not isinstance(choices, list):
         return False
-    is_changed = _move_usage(event)
+    is_changed = _move_usage(event) or is_changed
     if not choices:
         return is_changed
     first = [c for c in _dicts(choices) if c.get("index", 0) in (0, None)]
@@ -93,6 +99,9 @@ def _mend_choice(choice: Event) -> bool:
         is_changed = True
     if not isinstance(choice.get("delta"), dict) and isinstance(choice.get("message"), dict):
         choice["delta"] = choice.pop("message")
+        is_changed = True
+    elif choice.get("delta", {}) is None:
+        choice["delta"] = {}
         is_changed = True
     delta = choice.get("delta")
     if not isinstance(delta, dict):
