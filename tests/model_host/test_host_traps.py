@@ -161,6 +161,39 @@ async def test_what_is_null_where_nothing_is_said_spoils_no_answer(ask: Ask) -> 
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (3, 4)
 
 
+_COUNTS = {"promptTokenCount": 3, "candidatesTokenCount": 4, "totalTokenCount": 7}
+
+
+def piece(content: Any, **more: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": content, "index": 0, **more}]}
+
+
+async def test_what_gemini_leaves_out_spoils_no_answer(ask: Ask) -> None:
+    called = piece({"role": "model", "parts": [{"functionCall": {"name": "read"}}]})
+    end = piece({"role": "model", "parts": None}, finishReason="STOP")
+    script = Raw(sse(called | {"usageMetadata": None}, end | {"usageMetadata": _COUNTS}))
+    with LoopbackProvider("gemini", [script]) as provider:
+        heard = await ask(provider)
+    assert [(call.name, call.arguments, call.raw) for call in heard.calls] == [("read", {}, "")]
+    assert (heard.answer.usage.input_tokens, heard.answer.usage.output_tokens) == (3, 4)
+
+
+async def test_counts_that_are_null_spoil_no_answer_of_one_that_speaks_as_anthropic(
+    ask: Ask,
+) -> None:
+    start = {"id": "m", "type": "message", "role": "assistant", "content": [], "usage": None}
+    text = {"type": "text_delta", "text": "Fine."}
+    events = sse(
+        {"type": "message_start", "message": start},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": text},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": None},
+        {"type": "message_stop"},
+    )
+    with LoopbackProvider("anthropic", [Raw(events)]) as provider:
+        assert (await ask(provider)).answer.parts == (TextPart("Fine."),)
+
+
 async def test_a_refusal_is_text_of_the_answer(ask: Ask) -> None:
     with LoopbackProvider("openai", [Refusal("I can't help with that.")]) as provider:
         heard = await ask(provider)

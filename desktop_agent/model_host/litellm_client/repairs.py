@@ -43,11 +43,10 @@ def _end_by_type(event: Event) -> str:
 
 
 def mend(event: Event) -> bool:
-    """Put an event of the chat or of Gemini right, in place; True when it changed."""
-    if isinstance(event.get("candidates"), list):
-        return _any_changed(_name_finish, _dicts(event["candidates"]))
+    """Put an event right, in place; True when it changed."""
     if "choices" not in event:
-        return False
+        is_changed = _any_changed(_drop_null_counts, [event, *_dicts([event.get("message")])])
+        return _any_changed(_mend_candidate, _dicts(event.get("candidates"))) or is_changed
     # What is empty is null to some gateways.
     is_changed = event["choices"] is None
     if is_changed:
@@ -71,6 +70,29 @@ def _any_changed(change: Callable[[Event], bool], events: list[Event]) -> bool:
 
 def _dicts(values: Any) -> list[Event]:
     return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+
+
+def _drop_null_counts(event: Event) -> bool:
+    nulls = [name for name in ("usage", "usageMetadata") if event.get(name, 0) is None]
+    for name in nulls:
+        del event[name]
+    return bool(nulls)
+
+
+def _mend_candidate(candidate: Event) -> bool:
+    is_changed = _name_finish(candidate)
+    content = candidate.get("content")
+    if not isinstance(content, dict):
+        return is_changed
+    if content.get("parts", 0) is None:
+        content["parts"] = []
+        is_changed = True
+    for part in _dicts(content.get("parts")):
+        call = part.get("functionCall")
+        if isinstance(call, dict) and "args" not in call:
+            call["args"] = {}  # of a tool that takes none
+            is_changed = True
+    return is_changed
 
 
 def _name_finish(candidate: Event) -> bool:
