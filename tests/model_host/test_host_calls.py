@@ -198,3 +198,22 @@ async def test_a_call_without_a_name_is_an_answer_that_nobody_understands(ask: A
     heard = await hear(ask, "openai", frames)
     assert heard.fault is not None
     assert heard.fault.action == "retry"
+
+
+@pytest.mark.parametrize("pieces", [(), ('{"path"', ':"a"}')])
+async def test_arguments_that_come_with_an_anthropic_call_are_not_lost(pieces, ask: Ask) -> None:
+    block = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"path": "a"}}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": []}
+    deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+    events = [
+        {"type": "message_start", "message": message | {"usage": {"input_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}},
+        {"type": "message_stop"},
+    ]
+    heard = await hear(ask, "anthropic", sse(*events))
+    assert [(call.name, call.arguments, call.raw) for call in heard.calls] == [
+        ("read", {"path": "a"}, "")
+    ]

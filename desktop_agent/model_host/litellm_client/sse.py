@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from desktop_agent.model_host.litellm_client.anthropic_calls import AnthropicCalls
 from desktop_agent.model_host.litellm_client.repairs import end_of, mend
 from desktop_agent.model_host.litellm_client.responses_calls import ResponsesCalls
 from desktop_agent.model_host.litellm_client.whole_answers import events_of
@@ -28,6 +29,7 @@ Slot = tuple[tuple[Any, ...], dict[str, Any], str]
 _END_TYPES = frozenset(
     {"message_stop", "response.completed", "response.incomplete", "response.failed"}
 )
+_BLOCK_TYPES = frozenset({"content_block_start", "content_block_delta", "content_block_stop"})
 _TEXT_FIELDS = ("content", "reasoning_content", "reasoning")
 
 
@@ -53,6 +55,7 @@ class EventJoiner:
         # Whether it came in one piece; None before the first byte that tells.
         self._is_whole: bool | None = None
         self._calls = ResponsesCalls()
+        self._blocks = AnthropicCalls()
         self._held: dict[str, Any] | None = None
         self._head = b""
         self._slot: Slot | None = None
@@ -172,7 +175,9 @@ class EventJoiner:
         is_changed = mend(event) or not raw
         self._note(event)
         kind = event.get("type")
-        instead = self._calls.take(event) if isinstance(kind, str) else None
+        instead = None
+        if isinstance(kind, str):
+            instead = (self._blocks if kind in _BLOCK_TYPES else self._calls).take(event)
         if instead is not None:
             self.has_held = True
             encoded = b"".join(b"data: " + _encode(each) + self._end for each in instead)
