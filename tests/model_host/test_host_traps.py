@@ -200,6 +200,19 @@ async def test_a_refusal_is_text_of_the_answer(ask: Ask) -> None:
     assert heard.text == "I can't help with that."
 
 
+async def test_a_refusal_in_the_responses_api_is_text_of_the_answer(ask: Ask) -> None:
+    place = {"item_id": "m", "output_index": 0, "content_index": 0}
+    events = sse(
+        {"type": "response.created", "response": {"id": "r"}},
+        {"type": "response.refusal.delta", "delta": "I can't help ", **place},
+        {"type": "response.refusal.delta", "delta": "with that.", **place},
+        {"type": "response.completed", "response": {"id": "r", "output": None}},
+    )
+    with LoopbackProvider("responses", [Raw(events)]) as provider:
+        heard = await ask(provider)
+    assert heard.text == heard.shown == "I can't help with that."
+
+
 async def test_reasoning_under_its_other_name_is_thinking(ask: Ask) -> None:
     chunks = [chunk({"reasoning": "Hm."}), chunk({"content": "Yes."}), chunk({}, "stop")]
     with LoopbackProvider("openai", [Raw([*sse(*chunks), b"data: [DONE]\n\n"])]) as provider:

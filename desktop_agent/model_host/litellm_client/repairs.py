@@ -46,6 +46,7 @@ def mend(event: Event) -> bool:
     """Put an event right, in place; True when it changed."""
     if "choices" not in event:
         is_changed = _any_changed(_drop_null_counts, [event, *_dicts([event.get("message")])])
+        is_changed = _mend_response(event) or is_changed
         return _any_changed(_mend_candidate, _dicts(event.get("candidates"))) or is_changed
     # What is empty is null to some gateways.
     is_changed = event["choices"] is None
@@ -77,6 +78,18 @@ def _drop_null_counts(event: Event) -> bool:
     for name in nulls:
         del event[name]
     return bool(nulls)
+
+
+def _mend_response(event: Event) -> bool:
+    if event.get("type") == "response.refusal.delta":
+        # litellm drops the refusal, and the answer would be empty.
+        event |= {"type": "response.output_text.delta", "logprobs": []}
+        return True
+    response = event.get("response")
+    if isinstance(response, dict) and response.get("output", 0) is None:
+        response["output"] = []
+        return True
+    return False
 
 
 def _mend_candidate(candidate: Event) -> bool:
