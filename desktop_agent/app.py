@@ -209,7 +209,9 @@ def _places_problem(folder: str) -> str:
             "name another one in DESKTOP_AGENT_HOME."
         )
     try:
-        os.path.realpath(folder)
+        os.path.realpath(folder).encode()
+    except UnicodeEncodeError:
+        return f"A name in the path of {folder!r} is no text in UTF-8: rename it first."
     except OSError:  # a relative one, and the current folder was deleted
         return f"There is no folder {folder!r} here: the current folder is gone."
     return ""

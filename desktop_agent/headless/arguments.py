@@ -153,6 +153,11 @@ def folder(text: str) -> Path:
         raise argparse.ArgumentTypeError(f"there is no folder {text!r}") from None
     if not found.is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
+    try:
+        str(found).encode()
+    except UnicodeEncodeError:  # neither the sessions nor a provider can be told of it
+        why = f"a name in the path of {text!r} is no text in UTF-8: rename it first"
+        raise argparse.ArgumentTypeError(why) from None
     return found
 
 

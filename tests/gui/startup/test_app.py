@@ -77,6 +77,21 @@ def test_a_start_with_places_that_are_not_there_says_so_in_one_sentence(
     assert words in said
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every name is text")
+@pytest.mark.parametrize(
+    ("arguments", "code"), [([], 1), (["run", "Hello", "--workspace"], 2)], ids=["window", "run"]
+)
+def test_a_folder_whose_name_is_no_text_is_refused_in_one_sentence(
+    own_home, tmp_path, monkeypatch, capsys, arguments, code
+):
+    folder = tmp_path / os.fsdecode(b"b\xfcro")
+    folder.mkdir()
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert main([*arguments, str(folder)]) == code
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "rename it first" in said
+
+
 def test_an_unknown_argument_shows_how_to_start():
     done = start("--nonsense")
     assert done.returncode == 2
