@@ -66,12 +66,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--version": lambda _: _print(f"desktop-agent {__version__}"),
         "--help": lambda _: _print(USAGE),
     }
+    # A private start may be in a sandbox, where it needs none.
+    if not first.startswith("--") and (problem := _user_problem()):
+        print(f"desktop-agent: {problem}", file=sys.stderr)
+        return 1
     if first in starts:
         return starts[first](rest)
     if first.startswith("-") or rest:
         print(USAGE, file=sys.stderr)
         return 2
     return _window(first)
+
+
+def _user_problem() -> str:
+    """Return why nothing can be found for who starts the app, in one sentence, or nothing."""
+    try:
+        Path.home()
+    except RuntimeError:  # as in a container, with the number of a user that it does not know
+        return "This user has no home folder: name one in HOME."
+    return ""
 
 
 # Each start imports what only it needs: none waits for another's parts.

@@ -77,6 +77,20 @@ def test_a_start_with_places_that_are_not_there_says_so_in_one_sentence(
     assert words in said
 
 
+@pytest.mark.skipif(sys.platform == "win32" or os.getuid() != 0, reason="only root changes users")
+def test_a_user_without_a_home_is_told_so_in_one_sentence(monkeypatch, capfd):
+    monkeypatch.delenv("HOME", raising=False)
+    child = os.fork()
+    if child == 0:
+        with suppress(BaseException):
+            os.setreuid(54321, 0)
+            os._exit(main(["sessions", "list"]))
+        os._exit(99)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    (said,) = capfd.readouterr().err.splitlines()
+    assert "no home folder" in said
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every name is text")
 @pytest.mark.parametrize(
     ("arguments", "code"), [([], 1), (["run", "Hello", "--workspace"], 2)], ids=["window", "run"]
