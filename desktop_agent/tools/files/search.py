@@ -204,12 +204,23 @@ def _matches(
     with file:
         if largest is not None and os.fstat(file.fileno()).st_size > largest:
             return
-        for number, line in enumerate(_lines(file), start=1):
+        for number, line in enumerate(_read_lines(file, name, is_one=largest is None), start=1):
             if wanted.search(line):
                 text = f"{_shown(name)}:{number}:{line[:LINE_LENGTH]}"
                 yield _shown(name) if args.files_only else text
                 if args.files_only:
                     return
+
+
+def _read_lines(file: BinaryIO, name: str, *, is_one: bool) -> Iterator[str]:
+    """Yield the lines of a file; where its disk fails, or another program has locked it, those
+    before. Only of the one file that was named that is an error.
+    """
+    try:
+        yield from _lines(file)
+    except OSError as error:
+        if is_one:
+            raise ToolError(f"{name} can't be read: {error.strerror or error}.") from error
 
 
 def _lines(file: BinaryIO) -> Iterator[str]:

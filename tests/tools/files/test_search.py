@@ -14,7 +14,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import OwnPlaces
-from desktop_agent.engine.workspace.containment import OutsideWorkspace
+from desktop_agent.engine.workspace.containment import OutsideWorkspace, make_workspace
 from desktop_agent.tools.files.search import glob, grep
 from desktop_agent.tools.files.walk import glob_pattern
 from tests.engine.workspace.test_programs import first_on_the_path, put
@@ -93,6 +93,19 @@ async def test_a_search_can_be_narrowed(tree: Bench, engine: str) -> None:
     assert sorted(files.text.splitlines()) == ["src/b.py", "src/deep/c.txt"]
     assert (await tree.run(grep, pattern="needle", path="a.py")).text == "a.py:1:one needle"
     assert (await tree.run(grep, pattern="nowhere")).text == "No match."
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file that opens and can't be read")
+async def test_a_file_that_fails_while_it_is_read_costs_only_itself(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")  # ripgrep goes on by itself
+    here = Path(f"/proc/{os.getpid()}/task/{os.getpid()}")
+    bench.bound(folders=make_workspace(bench.root, [here]))
+    found = await bench.run(grep, pattern="^(Name:|x)", path=str(here), glob="{mem,status}")
+    assert found.text.startswith(f"{here}/status:1:Name:")
+    with pytest.raises(ToolError, match="mem can't be read"):
+        await bench.run(grep, pattern="x", path=str(here / "mem"))
 
 
 async def test_many_results_say_how_to_go_on(bench: Bench, engine: str) -> None:
