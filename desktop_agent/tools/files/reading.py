@@ -94,7 +94,10 @@ async def read(args: ReadArguments, ctx: ToolContext) -> ToolOutput:
     """
     path = _resolved(args.path, ctx)
     ctx.require_judged(path)
-    return await asyncio.to_thread(_read, path, args, ctx)
+    try:
+        return await asyncio.to_thread(_read, path, args, ctx)
+    except OSError as error:  # its disk fails, or another program has locked it
+        raise ToolError(f"{args.path} can't be read: {error.strerror or error}.") from error
 
 
 def _resolved(path: str, ctx: ToolContext) -> Path:

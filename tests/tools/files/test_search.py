@@ -15,6 +15,7 @@ from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.workspace.containment import OutsideWorkspace, make_workspace
+from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.files.search import glob, grep
 from desktop_agent.tools.files.walk import glob_pattern
 from tests.engine.workspace.test_programs import first_on_the_path, put
@@ -106,6 +107,8 @@ async def test_a_file_that_fails_while_it_is_read_costs_only_itself(
     assert found.text.startswith(f"{here}/status:1:Name:")
     with pytest.raises(ToolError, match="mem can't be read"):
         await bench.run(grep, pattern="x", path=str(here / "mem"))
+    with pytest.raises(ToolError, match="mem can't be read"):
+        await bench.run(read, path=str(here / "mem"))
 
 
 async def test_many_results_say_how_to_go_on(bench: Bench, engine: str) -> None:
