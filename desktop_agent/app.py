@@ -66,10 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--version": lambda _: _print(f"desktop-agent {__version__}"),
         "--help": lambda _: _print(USAGE),
     }
-    # A private start may be in a sandbox, where it needs none.
-    if not first.startswith("--") and (problem := _user_problem()):
-        print(f"desktop-agent: {problem}", file=sys.stderr)
-        return 1
+    if problem := _user_problem(first):
+        return _refuse(problem)
     if first in starts:
         return starts[first](rest)
     if first.startswith("-") or rest:
@@ -78,13 +76,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _window(first)
 
 
-def _user_problem() -> str:
+def _user_problem(first: str) -> str:
     """Return why nothing can be found for who starts the app, in one sentence, or nothing."""
+    if first.startswith("--"):  # a private start may be in a sandbox, where it needs none
+        return ""
     try:
         Path.home()
     except RuntimeError:  # as in a container, with the number of a user that it does not know
         return "This user has no home folder: name one in HOME."
     return ""
+
+
+def _refuse(problem: str) -> int:
+    print(f"desktop-agent: {problem}", file=sys.stderr)
+    return 1
 
 
 # Each start imports what only it needs: none waits for another's parts.
@@ -191,8 +196,7 @@ def _window(folder: str, settings: Settings | None = None) -> int:
 
     problem = display_problem() or _places_problem(folder)
     if problem:
-        print(f"desktop-agent: {problem}", file=sys.stderr)
-        return 1
+        return _refuse(problem)
     # Nothing of what is loaded from here on is garbage; the window has its own clock for it.
     gc.disable()
     from desktop_agent.adapters.config import settings_file
@@ -202,13 +206,12 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     try:
         from desktop_agent.gui.startup.run import run_window
     except ImportError as error:
-        print(f"desktop-agent: a system library is missing: {error}", file=sys.stderr)
-        return 1
+        return _refuse(f"a system library is missing: {error}")
     # The demo's subagents work slowly enough that whoever watches can stop or steer them.
     os.environ.setdefault("DESKTOP_AGENT_DEMO_PACE", "slow")
     # An empty name means no folder was given; a relative one is meant from here.
     place = os.path.realpath(folder) if folder else ""
-    return run_window(_compose, wanted, place, _start_logging, said)
+    return run_window(_compose, wanted, place, lambda: _start_logging(said), said)
 
 
 def _places_problem(folder: str) -> str:
@@ -230,10 +233,14 @@ def _places_problem(folder: str) -> str:
     return ""
 
 
-def _start_logging() -> None:
+def _start_logging(said: Sequence[str] = ()) -> None:
+    import logging
+
     from desktop_agent.adapters.files.log_file import start_logging
 
     start_logging(paths.log_dir())
+    for text in said:
+        logging.getLogger(__name__).error("%s", text)
 
 
 def _demo(arguments: list[str]) -> int:

@@ -101,8 +101,6 @@ def run_window(
     gc.collect()  # what loading left behind would be frozen with the rest
     app.setWindowIcon(app_icon())
     start_logging()
-    for text in said:
-        _log.error("%s", text)
     others = SecondStarts(place, app)
     others.asked.connect(windows.come_back)
     app.opened.connect(windows.come_back)
