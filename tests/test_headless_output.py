@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +36,7 @@ from desktop_agent.core.messages import (
 )
 from desktop_agent.core.usage import Usage
 from desktop_agent.headless.arguments import parse
+from desktop_agent.headless.command_line import listen_for_signals
 from desktop_agent.headless.output import RunEnded, Text, one_line, visible
 from tests.helpers.patience import HANG_S
 
@@ -206,3 +209,19 @@ def test_a_mistake_is_one_line_that_leads_to_the_help(command: str) -> None:
 
 def test_a_prompt_that_is_no_text_is_taken_as_far_as_it_is_one() -> None:
     assert parse(["say a\udcffb", "--workspace", "."]).prompt == "say a\ufffdb"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
+@pytest.mark.parametrize("is_to_outlive_it", [False, True])
+async def test_a_terminal_that_is_closed_interrupts_what_is_not_to_outlive_it(
+    is_to_outlive_it: bool,
+) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if is_to_outlive_it else signal.SIG_DFL)
+    try:
+        listen_for_signals(lambda: None)
+        loop = asyncio.get_running_loop()
+        heard = [loop.remove_signal_handler(one) for one in (signal.SIGTERM, signal.SIGHUP)]
+        assert heard == [True, not is_to_outlive_it]
+        loop.remove_signal_handler(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -76,9 +76,14 @@ def _say(command: str, words: str, code: int) -> int:
 
 
 def listen_for_signals(interrupt: Callable[[], None]) -> None:
-    """Call it on the running loop when somebody wants this process to end."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Call it on the running loop when somebody wants this process to end.
+
+    A terminal that is closed wants that too, unless it was started to outlive it (`nohup`).
+    """
+    loop, wanted = asyncio.get_running_loop(), [signal.SIGINT, signal.SIGTERM]
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        wanted.append(signal.SIGHUP)
+    for number in wanted:
         try:
             loop.add_signal_handler(number, interrupt)
         except NotImplementedError:  # Windows: its loop has no signals of its own
