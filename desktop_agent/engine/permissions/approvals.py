@@ -167,6 +167,8 @@ class Approvals:
             if not waiting.answer.done() and (decision := waiting.decide_by_rules()):
                 with suppress(StoreError):  # it still waits for the user
                     self._resolve(waiting, decision)
+                    if isinstance(decision, AllowAlways):
+                        self.note_use(decision.rule)
 
 
 def _same(first: Rule, second: Rule) -> bool:

@@ -500,6 +500,7 @@ async def test_a_rule_made_for_one_child_settles_the_request_of_another(tmp_path
     await rig.until(AgentEnded, 2)
     assert len(rig.of(ApprovalResolved)) == 2
     assert sorted(rig.gates.ran) == ["a", "b"]
+    assert [rule.uses for rule in rig.store.rules()] == [2]
     await rig.engine.close()
 
 
