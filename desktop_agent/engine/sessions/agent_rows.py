@@ -73,11 +73,17 @@ class AgentRows:
         """Return what a session is by what was told of its agents; None if nothing is going on."""
         agents = self._told.get(session_id, {}).values()
         states = {agent.status for agent in agents}
-        if states & _WAITS or any(a.status == "paused" and a.used >= 1 for a in agents):
+        if states & _WAITS or any(map(self._is_held, agents)):
             return "needs_you"
         if "paused" in states and not states & (_ACTS - {"waiting_children"}):
             return "paused"
         return "running" if states & _ACTS else None
+
+    def _is_held(self, info: AgentInfo) -> bool:
+        """Whether it waits for more budget, its own or that of one above it."""
+        agent = self._agents.find(info.id)
+        has_owner = agent is not None and agent.life.budget_owner is not None
+        return info.status == "paused" and (info.used >= 1 or has_owner)
 
     def forget(self, session_id: SessionId) -> None:
         """Drop a session."""

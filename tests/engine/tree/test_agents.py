@@ -630,6 +630,8 @@ async def test_a_child_cannot_get_past_its_parents_remainder(tmp_path: Path) -> 
     assert reached.owner_id in {rig.agent_id, reached.agent_id}
     taken = len(rig.model.requests_of("a")) + len(rig.model.main_requests)
     assert taken <= 4, "main's own step may be under way when the child takes the last one"
+    await rig.status(reached.agent_id, "paused")
+    assert rig.store.infos[rig.session_id].status == "needs_you", "whoever's budget it is"
     await rig.engine.close()
 
 
