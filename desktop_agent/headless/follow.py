@@ -30,7 +30,7 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.engine.engine import Engine
 from desktop_agent.headless.output import Printer
 
-Cut = Literal["timeout", "interrupted", "budget"]
+Cut = Literal["timeout", "interrupted", "budget", "step_limit"]
 
 _READS_SOON = frozenset({"idle", "waiting_children"})
 _NO_ONE_ALLOWS = "Go on without it, and say what is left to do."
@@ -94,7 +94,7 @@ class Follower:
                 # The request waits for its answer only after this event: answer it later.
                 asyncio.get_running_loop().call_soon(self._answer, event)
             case BudgetReached():
-                asyncio.get_running_loop().call_soon(self._stop_for_budget)
+                asyncio.get_running_loop().call_soon(self._stop_for, "budget")
             case MessageAdded(agent_id=agent_id, message=message) if self._is_main(agent_id):
                 if message.role == "assistant" and message.text:
                     self.text = message.text
@@ -110,6 +110,9 @@ class Follower:
                 if self._is_main(agent_id):
                     self._turn_is_over = True
                     self.reason = self._cut or _reason_of(event)
+                    if self.reason == "step_limit":
+                        # A report of a subagent would begin a turn with as many steps again.
+                        asyncio.get_running_loop().call_soon(self._stop_for, "step_limit")
             case SideCallEnded(usage=usage):
                 self.usage += usage
             case AgentsChanged():
@@ -123,10 +126,10 @@ class Follower:
             case _:
                 pass
 
-    def _stop_for_budget(self) -> None:
+    def _stop_for(self, limit: Literal["budget", "step_limit"]) -> None:
         # Several agents can be held by one budget: only the first of them stops the run.
         if self._cut is None:
-            self.cut("budget")
+            self.cut(limit)
 
     def _is_main(self, agent_id: AgentId) -> bool:
         return self.session is not None and agent_id == self.session.main_agent
