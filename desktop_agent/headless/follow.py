@@ -32,6 +32,8 @@ from desktop_agent.headless.output import Printer
 
 Cut = Literal["timeout", "interrupted", "budget", "step_limit"]
 
+# What became of earlier work, told at the start: this run begins all the same.
+_OF_BEFORE = frozenset({"sessions", "undo"})
 _READS_SOON = frozenset({"idle", "waiting_children"})
 _NO_ONE_ALLOWS = "Go on without it, and say what is left to do."
 _NO_ONE_ANSWERS = (
@@ -121,10 +123,14 @@ class Follower:
                     self.idle.set()
                 elif self._for_parents and _all_wait(self._agents):
                     asyncio.get_running_loop().call_soon(self._answer_one)
-            case EngineFailed() | CommandRefused() if not self._has_begun:
+            case EngineFailed() | CommandRefused() if self._is_kept_from_beginning_by(event):
                 self.idle.set()
             case _:
                 pass
+
+    def _is_kept_from_beginning_by(self, event: EngineFailed | CommandRefused) -> bool:
+        is_of_before = isinstance(event, EngineFailed) and event.where in _OF_BEFORE
+        return not self._has_begun and not is_of_before
 
     def _stop_for(self, limit: Literal["budget", "step_limit"]) -> None:
         # Several agents can be held by one budget: only the first of them stops the run.

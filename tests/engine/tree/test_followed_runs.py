@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from desktop_agent.core.events import Event, TurnEnded
+import pytest
+
+from desktop_agent.core.events import EngineFailed, Event, TurnEnded
 from desktop_agent.core.settings import Settings
 from desktop_agent.headless.follow import Follower
 from desktop_agent.headless.output import Text
@@ -25,6 +27,20 @@ def followed(rig: TreeRig) -> Follower:
     follower.attach(rig.engine)
     follower.hear(rig.opened)
     return follower
+
+
+@pytest.mark.parametrize("where", ["sessions", "undo"])
+async def test_a_run_does_its_work_after_what_is_told_of_earlier_work(
+    tmp_path: Path, where: str
+) -> None:
+    rig = TreeRig(tmp_path, [says("Done.")], {})
+    follower = followed(rig)
+    follower.hear(EngineFailed(where, "The file of your sessions was damaged."))
+    assert not follower.idle.is_set()
+    rig.send("go")
+    await follower.idle.wait()
+    assert (follower.reason, follower.text) == ("finished", "Done.")
+    await rig.engine.close()
 
 
 async def test_no_report_of_a_subagent_lets_a_run_go_on_past_its_limit_of_steps(
