@@ -136,6 +136,11 @@ def test_nothing_that_is_printed_can_command_the_terminal() -> None:
         assert not set(text) & {"\x1b", "\x07", "\r", "\u202e", "\x9b"}
 
 
+def test_the_end_of_an_error_is_told_where_it_names_a_file() -> None:
+    _, errors = printed(EngineFailed("sessions", f"It is kept as /{'long/' * 60}sessions.db."))
+    assert errors.endswith("/sessions.db.\n")
+
+
 def test_long_or_many_lined_text_stays_on_one_line() -> None:
     line = one_line("a\nb " * 10_000, 80)
     assert len(line) == 80

@@ -45,7 +45,8 @@ _EARLY: dict[EndReason, str] = {
     "interrupted": "Stopped.",
 }
 _KEPT = {"\n", "\t"}
-_LINE = 160
+# A line for each tool is for a glance; what went wrong is read, and its end may be a path.
+_LINE, _ERROR_LINE = 160, 1000
 _AMBER, _PLAIN = "\x1b[33m", "\x1b[0m"
 _ALL_ALLOWED = (
     "This machine is the sandbox: commands run as they are, and any file may be read and changed."
@@ -221,7 +222,8 @@ class Text:
 
     def _line(self, stream: TextIO, text: str) -> None:
         self._new_line()
-        stream.write(one_line(text, _LINE) + "\n")
+        limit = _ERROR_LINE if stream is self._errors else _LINE
+        stream.write(one_line(text, limit) + "\n")
         stream.flush()
 
     def _new_line(self) -> None:
