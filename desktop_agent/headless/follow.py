@@ -30,7 +30,7 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.engine.engine import Engine
 from desktop_agent.headless.output import Printer
 
-Cut = Literal["timeout", "interrupted", "budget", "step_limit"]
+Cut = Literal["timeout", "interrupted", "budget", "step_limit", "error"]
 
 # What became of earlier work, told at the start: this run begins all the same.
 _OF_BEFORE = frozenset({"sessions", "undo"})
@@ -95,8 +95,10 @@ class Follower:
             case ApprovalRequested() | QuestionAsked():
                 # The request waits for its answer only after this event: answer it later.
                 asyncio.get_running_loop().call_soon(self._answer, event)
-            case BudgetReached():
-                asyncio.get_running_loop().call_soon(self._stop_for, "budget")
+            case BudgetReached() | CommandRefused(command="decide" | "answer"):
+                # A request whose refusal could not be saved would wait for ever.
+                why = "budget" if isinstance(event, BudgetReached) else "error"
+                asyncio.get_running_loop().call_soon(self._stop_for, why)
             case MessageAdded(agent_id=agent_id, message=message) if self._is_main(agent_id):
                 if message.role == "assistant" and message.text:
                     self.text = message.text
@@ -132,10 +134,10 @@ class Follower:
         is_of_before = isinstance(event, EngineFailed) and event.where in _OF_BEFORE
         return not self._has_begun and not is_of_before
 
-    def _stop_for(self, limit: Literal["budget", "step_limit"]) -> None:
+    def _stop_for(self, why: Cut) -> None:
         # Several agents can be held by one budget: only the first of them stops the run.
         if self._cut is None:
-            self.cut(limit)
+            self.cut(why)
 
     def _is_main(self, agent_id: AgentId) -> bool:
         return self.session is not None and agent_id == self.session.main_agent

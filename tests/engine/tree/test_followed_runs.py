@@ -7,12 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.events import EngineFailed, Event, TurnEnded
+from desktop_agent.core.events import (
+    AgentEvent,
+    ApprovalResolved,
+    CommandRefused,
+    EngineFailed,
+    Event,
+    QuestionAnswered,
+    TurnEnded,
+)
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
+from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.headless.follow import Follower
 from desktop_agent.headless.output import Text
 from tests.engine.tree.tree_rig import TreeRig, gate, spawns
-from tests.helpers.scripted import calls, says
+from tests.helpers.scripted import MemoryStore, calls, says
 
 
 def followed(rig: TreeRig) -> Follower:
@@ -27,6 +38,35 @@ def followed(rig: TreeRig) -> Follower:
     follower.attach(rig.engine)
     follower.hear(rig.opened)
     return follower
+
+
+class RefusingStore(MemoryStore):
+    """Refuses to keep the first answer to a request or a question."""
+
+    has_refused = False
+
+    def record(
+        self, session_id: SessionId, *events: AgentEvent, info: SessionInfo | None = None
+    ) -> None:
+        kept = [event for event in events if isinstance(event, ApprovalResolved | QuestionAnswered)]
+        if kept and not self.has_refused:
+            self.has_refused = True
+            raise StoreError("The disk is full.")
+        super().record(session_id, *events, info=info)
+
+
+@pytest.mark.parametrize("asks", ["write", "ask"])
+async def test_a_run_whose_refusal_the_disk_does_not_take_ends_and_waits_for_nobody(
+    tmp_path: Path, asks: str
+) -> None:
+    store = RefusingStore()
+    rig = TreeRig(tmp_path, [calls((asks, {"what": "a"}))], {}, store=store)
+    follower = followed(rig)
+    rig.send("go")
+    await rig.until(CommandRefused)
+    await follower.idle.wait()
+    assert (follower.reason, rig.gates.ran) == ("error", [])
+    await rig.engine.close()
 
 
 @pytest.mark.parametrize("where", ["sessions", "undo"])
