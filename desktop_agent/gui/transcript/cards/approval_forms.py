@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.flow_layout import FlowLayout
-from desktop_agent.gui.kit.safe_text import plain_tip, typed_text, with_marks
+from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -87,7 +87,8 @@ class EditForm(ApprovalForm):
             super().keyPressEvent(event)
 
     def _words(self) -> str:
-        return typed_text(self.field.document().toRawText())
+        """Return what is in the field; its plain text has no non-breaking space any more."""
+        return self.field.document().toRawText().replace("\u2029", "\n")
 
     def _accept(self) -> None:
         """Emit the text with nothing changed but by the user: a field keeps no line ends."""

@@ -243,8 +243,8 @@ class AskCard(Card):
 class AnswerLine(QLineEdit):
     """A line to type into. Enter ends in it, even when it has switched off the card around it."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setMaxLength(LONGEST_LINE)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
