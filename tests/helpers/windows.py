@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QRegion
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtGui import QRegion, QTextCursor
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QWidget
+
+from desktop_agent.gui.kit.fitted_area import WholeText
 
 
 def part(window: QWidget, name: str) -> Any:
@@ -21,8 +23,9 @@ def side_panel(window: QWidget) -> Any:
 
 
 def words_in(widget: QWidget) -> str:
-    """Return all that labels in it say, cut or not, one a line."""
-    labels = [one for one in widget.findChildren(QLabel) if not one.isHidden()]
+    """Return all that labels in it say, cut or not, one a line; then what is seen whole."""
+    found = (*widget.findChildren(QLabel), *widget.findChildren(WholeText))
+    labels = [one for one in found if not one.isHidden()]
     return "\n".join(getattr(one, "whole_text", one.text)() for one in labels)
 
 
@@ -84,3 +87,16 @@ class Painted(QObject):
             self.heights.append(region.boundingRect().height())
             self.region += region
         return False
+
+
+def hidden_part(widget: QWidget) -> bool:
+    """Whether any of a widget lies outside of what shows it."""
+    return widget.visibleRegion().boundingRect().size() != widget.size()
+
+
+def all_is_seen(text: QPlainTextEdit, words: str) -> bool:
+    """Whether the text is these words, and the last of them can be seen without scrolling."""
+    text.moveCursor(QTextCursor.MoveOperation.End)
+    is_there = text.viewport().rect().contains(text.cursorRect().center())
+    at_top = text.verticalScrollBar().value() == 0
+    return text.toPlainText() == words and is_there and at_top and not hidden_part(text)

@@ -9,7 +9,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from desktop_agent.gui.kit.safe_text import breakable, with_marks
+from desktop_agent.gui.kit.fitted_area import WholeText
+from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, TextLabel
 
@@ -39,7 +40,7 @@ class FactsGrid(QWidget):
         self.setObjectName(name)
         self._theme = theme
         self._facts: tuple[Fact, ...] = ()
-        self._values: dict[str, TextLabel] = {}
+        self._values: dict[str, WholeText] = {}
         self._buttons: dict[str, GhostButton] = {}
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -63,15 +64,17 @@ class FactsGrid(QWidget):
     def show_value(self, name: str, value: str) -> None:
         """Show what was hidden."""
         if name in self._buttons:
-            self._values[name].setText(breakable(with_marks(value)))
+            self._values[name].setText(with_marks(value))
             self._say(name, is_shown=True)
 
     def _add(self, at: int, fact: Fact) -> None:
         name = TextLabel(with_marks(fact.name), "muted", wraps=True)
-        shown = self._hidden(fact) if fact.is_hidden else breakable(with_marks(fact.value))
+        shown = self._hidden(fact) if fact.is_hidden else with_marks(fact.value)
         role = "mono" if fact.is_code else ""
-        value = self._values[fact.name] = TextLabel(shown, role, wraps=True, copies=True)
-        value.setAccessibleDescription(fact.name)
+        value = self._values[fact.name] = WholeText(
+            self._theme, "", with_marks(fact.name), role=role
+        )
+        value.setText(shown)
         if not (fact.is_hidden and fact.can_show):
             self._grid.addWidget(name, at, 0, Qt.AlignmentFlag.AlignTop)
             self._grid.addWidget(value, at, 1, 1, 2)

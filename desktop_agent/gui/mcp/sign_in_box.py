@@ -6,8 +6,9 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.mcp import McpState
+from desktop_agent.gui.kit.fitted_area import WholeText
 from desktop_agent.gui.kit.links import host_of, open_link
-from desktop_agent.gui.kit.safe_text import breakable, with_marks
+from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -47,8 +48,8 @@ class SignInBox(QFrame):
             theme, self.tr("Open in browser"), "external-link", name="openSignIn"
         )
         cancel = GhostButton(theme, self.tr("Cancel"), name="cancelSignIn")
-        self._host = TextLabel("", "strong", name="signInHost", wraps=True)
-        self._address = TextLabel("", "mono", name="signInAddress", wraps=True, copies=True)
+        self._host = WholeText(theme, "signInHost", self.tr("Host"), role="strong")
+        self._address = WholeText(theme, "signInAddress", self.tr("Address"))
         about = TextLabel(
             self.tr("You sign in here. Check the address before you open it in your browser."),
             "muted",
@@ -70,7 +71,7 @@ class SignInBox(QFrame):
         if url != self._url:
             self._url = url
             self._host.setText(host_of(QUrl(url)))
-            self._address.setText(breakable(with_marks(url)))
+            self._address.setText(with_marks(url))
             self._open.setAccessibleDescription(url)
         self._asked.setVisible(bool(url))
         self._start.setVisible(needs_it)

@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.mcp import McpServer
+from desktop_agent.core.mcp import McpServer, McpState
 from desktop_agent.gui.mcp.dialogs import ServerSheet
 from desktop_agent.gui.mcp.page import ServersPage
 from tests import gallery_servers
-from tests.helpers.windows import part
+from tests.helpers.windows import all_is_seen, hidden_part, part
 
 
 def test_after_a_server_was_removed_the_next_key_is_for_the_list(qtbot, theme):
@@ -43,3 +43,23 @@ def test_a_change_of_a_server_leaves_how_its_address_is_spoken_to(qtbot, theme, 
     part(sheet, "serverVariables").setPlainText("PLACE=beds")
     part(sheet, "saveServer").click()
     assert saved == [replace(before, headers={"PLACE": "beds"})]
+
+
+@pytest.mark.parametrize("width", [640, 1180])
+def test_all_of_the_address_of_a_sign_in_is_seen_before_it_is_opened(qtbot, theme, width):
+    """Its end tells where one really signs in; most of it is one word."""
+    host = f"accounts.example.{'a' * 60}.{'b' * 60}.evil.example"
+    url = f"https://{host}/authorize?code_challenge={'E9Melhoa2Ow' * 30}&end=of-it"
+    page = ServersPage(theme)
+    qtbot.addWidget(page)
+    page.resize(width, 800)
+    page.set_states((McpState(McpServer("far", url=url), "starting", sign_in_url=url),))
+    with qtbot.waitExposed(page):
+        page.show()
+    page.choose("far")
+    shown = page.detail
+    qtbot.waitUntil(lambda: part(shown, "openSignIn").isVisible())
+    for name, words in (("signInHost", host), ("signInAddress", url)):
+        assert all_is_seen(part(shown, name), words)
+    for name in ("openSignIn", "testServer", "restartServer"):
+        assert not hidden_part(part(shown, name))

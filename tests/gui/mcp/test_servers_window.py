@@ -358,7 +358,7 @@ def test_signing_in_shows_the_address_and_opens_it_by_a_press_alone(window, qtbo
         address = part(window, "openSignIn").accessibleDescription()
         assert address.startswith(f"{server.origin}/authorize?")
         assert part(window, "signInHost").text() == "127.0.0.1"
-        assert part(window, "signInAddress").text().replace("\u200b", "") == address
+        assert part(window, "signInAddress").text() == address
         assert opened == []
         qtbot.keyClick(part(window, "openSignIn"), Qt.Key.Key_Space)
         assert opened == [address]

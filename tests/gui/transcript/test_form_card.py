@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import QUrl
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
 from desktop_agent.core.parts.forms import FormAnswer, FormField, ServerForm
 from desktop_agent.gui.transcript.cards.form_card import FormCard
-from tests.helpers.windows import part
+from tests.helpers.windows import all_is_seen, hidden_part, part
 
 
 @pytest.fixture
@@ -83,3 +84,15 @@ def test_what_is_named_like_a_secret_is_not_told_in_the_session(card_of, qtbot) 
     with qtbot.waitSignal(card.answered) as hit:
         part(card, "sendForm").click()
     assert hit.args[0] == "api_key: •••"
+
+
+def test_all_of_an_address_is_seen_before_it_is_opened(qtbot, theme) -> None:
+    url = f"https://{'a' * 60}.{'b' * 60}.example/?state={'Xy8kQmZ0' * 60}&end=of-it"
+    card = FormCard(theme, ServerForm("Pay?", url=url, server="tracker"))
+    qtbot.addWidget(card)
+    card.resize(420, card.height_for(420))
+    with qtbot.waitExposed(card):
+        card.show()
+    for name, words in (("formHost", QUrl(url).host()), ("formAddress", url)):
+        assert all_is_seen(part(card, name), words)
+    assert not hidden_part(part(card, "cancelForm"))

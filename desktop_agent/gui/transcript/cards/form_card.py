@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QWidget
 
 from desktop_agent.core.keys.redaction import is_secret_name
 from desktop_agent.core.parts.forms import FieldValue, FormAction, FormAnswer, ServerForm
+from desktop_agent.gui.kit.fitted_area import WholeText
 from desktop_agent.gui.kit.form_fields import FieldRow
 from desktop_agent.gui.kit.links import host_of, open_link
 from desktop_agent.gui.kit.safe_text import breakable, with_marks
@@ -75,11 +76,12 @@ class FormCard(AskCard):
             about = self.tr("Check the address before you open it in your browser.")
         self.body.addWidget(TextLabel(about, "muted", self, wraps=True))
         if form.url:
-            self.body.addWidget(TextLabel(host_of(QUrl(form.url)), "strong", self))
-            address = breakable(with_marks(form.url))
-            self.body.addWidget(
-                TextLabel(address, "mono", self, name="formAddress", wraps=True, copies=True)
-            )
+            host = WholeText(theme, "formHost", self.tr("Host"), role="strong")
+            address = WholeText(theme, "formAddress", self.tr("Address"))
+            host.setText(host_of(QUrl(form.url)))
+            address.setText(with_marks(form.url))
+            self.body.addWidget(host)
+            self.body.addWidget(address)
         for field in self._fields:
             self.body.addWidget(field)
             last = field is self._fields[-1]
