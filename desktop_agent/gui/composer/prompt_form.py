@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLineEdit, QWidget
 
 from desktop_agent.core.mcp import McpArgument
 from desktop_agent.gui.composer.server_offers import ServerPrompt
-from desktop_agent.gui.kit.safe_text import breakable, path_text, with_marks
+from desktop_agent.gui.kit.safe_text import label_text, path_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
@@ -68,7 +68,7 @@ class PromptForm(QFrame):
         """Ask for the arguments; a prompt without any is asked for at once."""
         self._asked = asked
         self._title.set_text(f"/{asked.title}")
-        about = breakable(with_marks(asked.prompt.description))
+        about = label_text(with_marks(asked.prompt.description))
         self._about.setText(about)
         self._about.setVisible(bool(about))
         spoken = self.tr("Prompt {name} of a server. {about}")
@@ -85,7 +85,7 @@ class PromptForm(QFrame):
 
     def show_problem(self, words: str) -> None:
         """Say why there is no text; it can be asked for again."""
-        self._show(is_busy=False, problem=breakable(with_marks(words)))
+        self._show(is_busy=False, problem=label_text(with_marks(words)))
         (self._line_at(0) if self._lines else self._insert).setFocus(
             Qt.FocusReason.OtherFocusReason
         )

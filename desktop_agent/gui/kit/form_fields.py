@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from desktop_agent.core.parts.forms import FieldValue, FormField, is_within, number_of
 from desktop_agent.gui.kit.accessible import NamedChoice
-from desktop_agent.gui.kit.safe_text import breakable, path_text, with_marks
+from desktop_agent.gui.kit.safe_text import label_text, path_text, with_marks
 from desktop_agent.gui.kit.widgets import TextLabel, column, named
 
 translate = QCoreApplication.translate
@@ -34,9 +34,9 @@ class FieldRow(QWidget):
         }
         optional = "" if field.is_required else translate("FormCard", "optional")
         head = " · ".join(filter(None, (self.title, optional)))
-        label = TextLabel(breakable(head), "muted", self, wraps=True)
+        label = TextLabel(label_text(head), "muted", self, wraps=True)
         label.setVisible(field.kind != "boolean")
-        about = breakable(with_marks(field.about))
+        about = label_text(with_marks(field.about))
         note = TextLabel(about, "caption", self, wraps=True)
         note.setVisible(bool(about))
         self.controls = make.get(field.kind, self._make_line)()

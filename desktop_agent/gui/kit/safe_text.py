@@ -23,6 +23,7 @@ _TERMINAL = re.compile(
 _LINE_BREAKING = re.compile("[\n\t]")
 _UNUSUAL = re.compile(r"[^ -~\n\t]")
 _UNBROKEN = re.compile(rf"[^\s\u200b]{{{UNBROKEN_LIMIT}}}(?=[^\s\u200b])")
+_LONG_WORD = re.compile(r"[^\s\u200b]{30}(?=[^\s\u200b])")
 _BLANK_LOOKING = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0"
 
 
@@ -74,6 +75,14 @@ def without_direction_marks(text: str) -> str:
 def breakable(text: str) -> str:
     """Return the text with a soft break, which takes no room, in every endless word."""
     return _UNBROKEN.sub(lambda found: found[0] + _BREAK, text)
+
+
+def label_text(text: str) -> str:
+    """Return the text with soft breaks in long words, which a label would cut at its edge.
+
+    Not for what is to be copied.
+    """
+    return _LONG_WORD.sub(lambda found: found[0] + _BREAK, text)
 
 
 def with_marks(text: str) -> str:

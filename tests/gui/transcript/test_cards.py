@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QAccessible, QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QRadioButton,
+    QWidget,
 )
 
 from desktop_agent.core.agents import AgentInfo
@@ -30,6 +31,7 @@ from desktop_agent.gui.agents.rows import plain_words
 from desktop_agent.gui.kit.safe_text import duration_text, elapsed_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView, diff_lines
 from desktop_agent.gui.transcript.cards.factory import LineCard
+from desktop_agent.gui.transcript.cards.question_card import QuestionCard
 from desktop_agent.gui.transcript.cards.tool_text import summary
 from desktop_agent.gui.transcript.state.items import ToolItem
 from tests.gui.transcript.conftest import is_ticking, tick
@@ -276,6 +278,22 @@ def test_a_question_without_options_is_a_line(view, question, qtbot):
     assert field.isVisible()
     with qtbot.assertNotEmitted(view.answered):
         qtbot.keyClick(field, Qt.Key.Key_Return)
+
+
+def test_all_of_a_long_address_in_a_question_and_its_answers_is_seen(qtbot, theme):
+    url = f"https://shop.example/?{'item=4711&' * 40}end"
+    page = QWidget()
+    qtbot.addWidget(page)
+    card = QuestionCard(theme, f"Is {url} the one?", (f"Use {url}",), page)
+    card.resize(600, card.height_for(600))
+    with qtbot.waitExposed(page):
+        page.show()
+    labels = [one for one in card.findChildren(QLabel) if "shop.example" in one.text()]
+    said = [label.text().replace("\u200b", "") for label in labels]
+    assert said == [f"Is {url} the one?", f"Use {url}"]
+    for label in labels:
+        room, flags = QRect(0, 0, label.width(), 0), Qt.TextFlag.TextWordWrap
+        assert label.fontMetrics().boundingRect(room, flags, label.text()).width() <= room.width()
 
 
 def test_a_long_answer_is_not_cut(view, question, qtbot):

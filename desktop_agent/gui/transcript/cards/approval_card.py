@@ -27,7 +27,7 @@ from desktop_agent.core.approvals import (
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.gui.kit.flow_layout import FlowLayout
-from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
+from desktop_agent.gui.kit.safe_text import elapsed_text, label_text, with_marks
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -252,7 +252,8 @@ class ApprovalCard(AskCard):
         display = self._request.display
         kept = display.containment if isinstance(display, CommandDisplay) else None
         ground = Card(self._theme, self, ground="sunken")
-        words = TextLabel(f"“{with_marks(kept.reason if kept is not None else '')}”", "")
+        reason = with_marks(kept.reason if kept is not None else "")
+        words = TextLabel(f"“{label_text(reason)}”")
         words.setObjectName("modelsReason")
         words.setWordWrap(True)
         title = TextLabel(self.tr("Why, in the model's words"), "subtle")
@@ -266,7 +267,7 @@ class ApprovalCard(AskCard):
         return self._effect
 
     def _add_line(self, words: str) -> None:
-        self._lines.addWidget(TextLabel(words, "muted", wraps=True))
+        self._lines.addWidget(TextLabel(label_text(words), "muted", wraps=True))
 
     def _build_buttons(self) -> QWidget:
         theme = self._theme

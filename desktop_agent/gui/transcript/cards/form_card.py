@@ -11,7 +11,7 @@ from desktop_agent.core.parts.forms import FieldValue, FormAction, FormAnswer, S
 from desktop_agent.gui.kit.fitted_area import WholeText
 from desktop_agent.gui.kit.form_fields import FieldRow
 from desktop_agent.gui.kit.links import host_of, open_link
-from desktop_agent.gui.kit.safe_text import breakable, with_marks
+from desktop_agent.gui.kit.safe_text import label_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -66,7 +66,7 @@ class FormCard(AskCard):
         theme, form = self._theme, self._form
         words = self.tr("The server {name} asks: {question}")
         spoken = words.format(name=with_marks(form.server), question=asked)
-        title = TextLabel(breakable(spoken), "title", self, wraps=True)
+        title = TextLabel(label_text(spoken), "title", self, wraps=True)
         icon = IconLabel(theme, "server", "accent", 18, self)
         top = row(icon, (title, 1))
         top.setAlignment(icon, Qt.AlignmentFlag.AlignTop)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.gui.kit.safe_text import breakable, with_marks
+from desktop_agent.gui.kit.safe_text import label_text, with_marks
 from desktop_agent.gui.kit.text import unmarked
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, IconLabel, PrimaryButton, TextLabel, row
@@ -79,7 +79,7 @@ class QuestionCard(AskCard):
 
     def _build(self, asked: str) -> None:
         spoken = self.tr("The agent asks: {question}").format(question=asked)
-        title = TextLabel(asked, "title", wraps=True)
+        title = TextLabel(label_text(asked), "title", wraps=True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         icon = IconLabel(self._theme, "message-circle-question-mark", "accent", 18)
         top = row(icon, title)
@@ -178,7 +178,7 @@ class AskedElsewhereCard(AskCard):
         self.body.setContentsMargins(16, 10, 12, 10)
         asked = with_marks(unmarked(text))
         said = self.tr("{name} asks: {question}").format(name=asker, question=asked)
-        title = TextLabel(said, "strong", wraps=True)
+        title = TextLabel(label_text(said), "strong", wraps=True)
         icon = IconLabel(theme, "message-circle-question-mark", "accent", 16)
         self._go = GhostButton(theme, self.tr("Answer…"), "arrow-right", name="answerElsewhere")
         self._go.clicked.connect(self.wanted)
@@ -207,7 +207,7 @@ class AnswerOption(QWidget):
         self.button.setAccessibleName(words)
         self.button.installEventFilter(self)
         self.button.clicked.connect(lambda: self.picked.emit(False))
-        label = TextLabel(breakable(words), wraps=True)
+        label = TextLabel(label_text(words), wraps=True)
         label.setMinimumWidth(1)
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         line = row(self.button, label, spacing=6)
