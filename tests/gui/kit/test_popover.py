@@ -1,11 +1,13 @@
 """No popover and no page is wider than its window: nothing in it is out of reach."""
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel, QScrollArea, QWidget
+from PySide6.QtCore import QRegularExpression
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QScrollArea, QWidget
 
 from desktop_agent.gui.composer.context_popover import ContextPopover
 from desktop_agent.gui.composer.sandbox_button import sandbox_popover
 from desktop_agent.gui.composer.sandbox_fix import SandboxFixPopover
+from desktop_agent.gui.mcp.page import ServersPage
 from desktop_agent.gui.usage.page import UsagePage
 from desktop_agent.gui.welcome.page import Welcome
 from desktop_agent.gui.workspace.picker import WorkspacePicker
@@ -67,3 +69,14 @@ def test_what_was_used_in_all_is_whole_in_a_narrow_and_low_window(window, theme)
     for name in ("usageSummary", "usageUnknown"):
         label = page.findChild(QLabel, name)
         assert label.height() >= label.heightForWidth(label.width()), name
+
+
+def test_title_and_buttons_of_a_page_are_whole_in_a_narrow_window(window, theme):
+    page = ServersPage(theme, window)
+    page.resize(640, 700)
+    page.show()
+    QApplication.processEvents()
+    title = next(one for one in page.findChildren(QLabel) if one.text() == "MCP servers")
+    for part in (title, *page.findChildren(QAbstractButton, QRegularExpression("Server"))):
+        if part.isVisible():
+            assert part.width() >= part.sizeHint().width(), part.accessibleName()

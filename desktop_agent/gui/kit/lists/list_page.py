@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QStackedWidget, QVBoxLayout, QWidget
 
+from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
@@ -31,7 +32,13 @@ def fill_pane(
     edge = theme.space("xl")
     layout.setContentsMargins(edge, theme.space("l"), theme.space("l"), theme.space("s"))
     layout.setSpacing(theme.space("s"))
-    layout.addLayout(row(title, None, *buttons, spacing=6))
+    bar = QWidget(pane)
+    row(*buttons, spacing=6, within=bar)
+    title.setMinimumHeight(bar.sizeHint().height())  # on one line both have one middle
+    head = FlowLayout(is_last_trailing=True)
+    for part in (title, bar):
+        head.addWidget(part)
+    layout.addLayout(head)
     layout.addWidget(about)
     layout.addSpacing(theme.space("xs"))
     layout.addWidget(search)
