@@ -61,7 +61,8 @@ class PlaceForm(QWidget):
         self._target.setMaxLength(_LONGEST_TARGET)
         self._target.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         # The box does not wrap its words, and no part of the page may be wider than a small window.
-        self._has_ray = named(QCheckBox(self.tr("Use its Ray cluster")), "placeHasRay")
+        words = self.tr("Use its Ray cluster")
+        self._has_ray = named(QCheckBox(words), "placeHasRay", words)
         meaning = self.tr("Spread work over the Ray cluster it is a node of")
         self._has_ray.setToolTip(meaning)
         self._has_ray.setAccessibleDescription(meaning)
