@@ -213,6 +213,28 @@ async def test_a_refusal_in_the_responses_api_is_text_of_the_answer(ask: Ask) ->
     assert heard.text == heard.shown == "I can't help with that."
 
 
+_TEXT = {"type": "output_text", "text": "All is well."}
+_MESSAGE = {"type": "message", "id": "m", "role": "assistant", "content": [_TEXT]}
+_PLACE = {"item_id": "m", "output_index": 0, "content_index": 0}
+_SAID = {
+    "pieces": {"type": "response.output_text.delta", "delta": "All is well.", **_PLACE},
+    "text": {"type": "response.output_text.done", "text": "All is well.", **_PLACE},
+    "item": {"type": "response.output_item.done", "output_index": 0, "item": _MESSAGE},
+    "answer": {"type": "response.completed", "response": {"id": "r", "output": [_MESSAGE]}},
+}
+
+
+@pytest.mark.parametrize("first", range(len(_SAID)), ids=[*_SAID])
+async def test_text_that_the_responses_api_says_only_at_the_end_is_shown_once(
+    ask: Ask, first: int
+) -> None:
+    """A server may leave out what comes before: the answer was said to hold nothing."""
+    events = sse({"type": "response.created", "response": {"id": "r"}}, *[*_SAID.values()][first:])
+    with LoopbackProvider("responses", [Raw(events)]) as provider:
+        heard = await ask(provider)
+    assert heard.text == heard.shown == "All is well."
+
+
 async def test_reasoning_under_its_other_name_is_thinking(ask: Ask) -> None:
     chunks = [chunk({"reasoning": "Hm."}), chunk({"content": "Yes."}), chunk({}, "stop")]
     with LoopbackProvider("openai", [Raw([*sse(*chunks), b"data: [DONE]\n\n"])]) as provider:

@@ -13,6 +13,7 @@ import msgspec
 from desktop_agent.model_host.litellm_client.anthropic_calls import AnthropicCalls
 from desktop_agent.model_host.litellm_client.repairs import end_of, mend
 from desktop_agent.model_host.litellm_client.responses_calls import ResponsesCalls
+from desktop_agent.model_host.litellm_client.responses_texts import ResponsesTexts
 from desktop_agent.model_host.litellm_client.whole_answers import events_of
 
 JOIN_S = 0.033
@@ -56,6 +57,7 @@ class EventJoiner:
         self._is_whole: bool | None = None
         self._calls = ResponsesCalls()
         self._blocks = AnthropicCalls()
+        self._late = ResponsesTexts()
         self._held: dict[str, Any] | None = None
         self._head = b""
         self._slot: Slot | None = None
@@ -178,6 +180,8 @@ class EventJoiner:
         instead = None
         if isinstance(kind, str):
             instead = (self._blocks if kind in _BLOCK_TYPES else self._calls).take(event)
+            if said := self._late.take(event):
+                instead = [*said, *([event] if instead is None else instead)]
         if instead is not None:
             self.has_held = True
             encoded = b"".join(b"data: " + _encode(each) + self._end for each in instead)
