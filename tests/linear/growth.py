@@ -19,8 +19,6 @@ ALLOWED = 2.5
 # Below this two runs decide: a stray cost of the small sizes that hid a square would be six times
 # their work, twice.
 _SURE = 2.2
-# Below this one decides: it would be twenty times their work.
-_CERTAIN = 1.5
 # Work of this many nanoseconds is far above what a call itself costs.
 ENOUGH = 30_000_000
 # Work that costs less than this at the largest size is bounded long before, or harmless.
@@ -106,8 +104,6 @@ def _repeated(run: Callable[[], object]) -> Callable[[], object]:
 def _measured(runs: list[Callable[[], object]], size: int, spent: int | None = None) -> Growth:
     """Measure both; `spent` is what the larger has already cost once."""
     least = [cost(runs[0]), cost(runs[1]) if spent is None else spent]
-    if _factor(least) <= _CERTAIN:
-        return Growth(_factor(least), size, least[-1])
     for _ in range(_LEAST_RUNS if least[-1] < ENOUGH else 1):
         least = [min(known, cost(run)) for known, run in zip(least, runs, strict=True)]
         if _factor(least) <= _SURE:

@@ -241,10 +241,10 @@ class Agent:
         self.life.turn = turn = loop.create_task(coroutine, name=f"turn {self.id}")
         turn.add_done_callback(self._on_turn_done)
 
-    def resume(self, *, is_one_step: bool = False) -> None:
-        """Go on after a fault, a stop or a crash: ask again, or ask to continue."""
+    def resume(self, *, is_one_step: bool = False, waits_on: bool = False) -> None:
+        """Go on after a fault, a stop or a crash: ask again, ask to continue, or just wait on."""
         (self.pace.step if is_one_step else self.pace.resume)()
-        if not self.life.can_begin:
+        if waits_on or not self.life.can_begin:
             self._setup.changed(self)
             return
         if not self.has_work():

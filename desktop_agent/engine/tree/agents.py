@@ -450,11 +450,7 @@ class Agents:
         """Have an agent go on; one that only waits for its subagents does so without a word."""
         was_paused = agent.pace.is_paused and not agent.pace.is_since_crash
         is_waiting = not agent.is_running and not agent.has_work() and self.live_children(agent)
-        if was_paused and is_waiting:
-            (agent.pace.step if is_one_step else agent.pace.resume)()
-            self._changed(agent)
-        else:
-            agent.resume(is_one_step=is_one_step)
+        agent.resume(is_one_step=is_one_step, waits_on=was_paused and bool(is_waiting))
 
     # -- stopping --------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import desktop_agent
 from desktop_agent.adapters.config import settings_file
 from desktop_agent.core.settings import Settings
 from tests.e2e import job
-from tests.helpers.forked import FORKS
+from tests.helpers.forked import app_by_fork
 from tests.helpers.patience import HANG_S as SECONDS
 from tests.helpers.providers import LoopbackProvider
 
@@ -154,7 +154,7 @@ def start_app(desktop: dict[str, str], tmp_path: Path) -> Iterator[Callable[...,
 
     `is_whole` is as a person would from a menu; else what the model is asked by is forked.
     """
-    hosts = FORKS.hosts_address()
+    forked = app_by_fork()
     with ExitStack() as stack:
 
         def start(folder: Path, settings: Settings, *, is_whole: bool = False, **more: str) -> App:
@@ -169,11 +169,9 @@ def start_app(desktop: dict[str, str], tmp_path: Path) -> Iterator[Callable[...,
                 "ANTHROPIC_API_KEY": "sk-test-loopback",
                 **more,
             }
-            program = ["desktop_agent"]
-            if hosts and not is_whole:
-                program = ["tests.e2e.desktop.app_by_fork", hosts]
+            command = [sys.executable, "-m", "desktop_agent"] if is_whole else forked
             process = subprocess.Popen(
-                [sys.executable, "-m", *program, str(folder)],
+                [*command, str(folder)],
                 env={**os.environ, **desktop, **own},
                 cwd=ROOT,
                 stdout=subprocess.PIPE,
