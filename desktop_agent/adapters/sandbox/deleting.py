@@ -8,8 +8,6 @@ import shutil
 import stat
 from pathlib import Path
 
-_NAMED = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
-
 
 def open_up(folder: int) -> None:
     """Let the owner list, enter and change a folder; the descriptor may be one that only names it.
@@ -32,8 +30,10 @@ def delete(folder: Path) -> None:
 
 
 def _open_up_at(name: str, folder: int | None) -> None:
+    # Looked up here: other systems load this module too, and have no such flags.
+    named = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
     with contextlib.suppress(OSError):
-        inner = os.open(name, _NAMED, dir_fd=folder)
+        inner = os.open(name, named, dir_fd=folder)
         try:
             open_up(inner)
         finally:
