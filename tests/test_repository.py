@@ -21,21 +21,55 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|(?:src|href)=\"([^\"#]+)\"")
 
 
 def test_the_engine_and_the_headless_command_load_without_qt_or_litellm() -> None:
-    names = sorted(
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for path in SOURCES
-        if path.parent.name != "desktop_agent"
-        and path.relative_to(ROOT).parts[1] in {"core", "engine", "tools", "adapters", "headless"}
-    )
     program = (
         "import importlib, sys\n"
         "for name in ('PySide6', 'qasync', 'litellm'): sys.modules[name] = None\n"
-        f"for name in {names!r}: importlib.import_module(name)\n"
+        f"for name in {_without_window()!r}: importlib.import_module(name)\n"
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    loaded = _python(program)
     assert loaded.returncode == 0, loaded.stderr
+
+
+def test_all_but_the_window_loads_where_the_system_has_less() -> None:
+    """A flag of Linux that a module asks for as it is loaded ends the app's start on the others."""
+    program = (
+        "import importlib, os, signal, socket, sys\n"
+        f"names = {_without_window()!r}\n"
+        "for name in names: importlib.import_module(name)\n"
+        "for name in names: del sys.modules[name]\n"
+        "everywhere = 'O_RDONLY O_WRONLY O_RDWR O_CREAT O_EXCL O_TRUNC O_APPEND'.split()\n"
+        "calls = 'fchmod fchown fork fwalk geteuid getuid killpg memfd_create set_blocking'\n"
+        "flags = [name for name in vars(os) if name[:2] == 'O_' and name not in everywhere]\n"
+        "for name in [*flags, *calls.split()]: delattr(os, name)\n"
+        "for name in 'SIGCHLD SIGCONT SIGHUP SIGKILL SIGSTOP'.split(): delattr(signal, name)\n"
+        "for name in 'AF_UNIX recv_fds send_fds'.split(): delattr(socket, name)\n"
+        "for name in ('grp', 'pwd', 'resource', 'termios'): sys.modules[name] = None\n"
+        "for name in names: importlib.import_module(name)\n"
+    )
+    loaded = _python(program)
+    assert loaded.returncode == 0, loaded.stderr
+
+
+def test_on_windows_no_program_that_the_app_starts_shows_a_console() -> None:
+    """The app has none, so each command, search and merge would have one flash up."""
+    of_linux = {ROOT / "desktop_agent/adapters" / name for name in ("sandbox", "network")}
+    starts = {"run", "Popen", "create_subprocess_exec"}
+    showing = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in SOURCES
+        if path.parent not in of_linux
+        and "outpost" not in path.parts
+        and "subprocess" in (text := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in {"subprocess", "asyncio"}
+        and node.func.attr in starts
+        and not {"creationflags", None} & {keyword.arg for keyword in node.keywords}
+        and (node.func.value.id, node.func.attr) != ("asyncio", "run")
+    ]
+    assert showing == []
 
 
 def test_nothing_but_the_command_line_prints() -> None:
@@ -178,3 +212,18 @@ def test_every_rule_that_the_code_names_stands_in_the_repository() -> None:
             named |= set(re.findall(r"[A-Z]\d+", reference))
     assert named
     assert named <= rules
+
+
+def _without_window() -> list[str]:
+    return sorted(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in SOURCES
+        if path.parent.name != "desktop_agent"
+        and path.relative_to(ROOT).parts[1] in {"core", "engine", "tools", "adapters", "headless"}
+    )
+
+
+def _python(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_agent.core.keys.redaction import is_secret_name
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 
 _POLL_S = 0.02
 
@@ -98,7 +99,7 @@ def _spawn(
         # opens it by number, as on the other systems.
         startup = subprocess.STARTUPINFO()
         startup.lpAttributeList = {"handle_list": [fd]}
-        flags = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
+        flags = NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
         more: dict[str, Any] = {"startupinfo": startup, "creationflags": flags}
     else:
         more = {"pass_fds": (fd,), "close_fds": True, "start_new_session": True}

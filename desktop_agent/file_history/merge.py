@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desktop_agent.core.changes import FileState, UndoError
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 
 LARGEST = 4 << 20
 _TIMEOUT_S = 20.0
@@ -100,6 +101,7 @@ def _run(git: str, folder: Path) -> bytes | None:
             capture_output=True,
             timeout=_TIMEOUT_S,
             check=False,
+            creationflags=NO_WINDOW,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UndoError("git could not merge the file.") from error

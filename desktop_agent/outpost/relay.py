@@ -26,6 +26,7 @@ from desktop_agent.adapters.child_process import keyless_environment, own_progra
 from desktop_agent.adapters.files.file_lock import FileLock, StoreLocked
 from desktop_agent.adapters.files.log_file import start_logging
 from desktop_agent.core.pipes.frames import frame
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.pipes.outpost_pipe import MARK
 from desktop_agent.headless.arguments import Parser, UsageError
 
@@ -175,6 +176,7 @@ def _start(name: str) -> subprocess.Popen[bytes]:
         cwd=os.sep,
         env=_environment(name),
         start_new_session=True,
+        creationflags=NO_WINDOW,
     )
 
 

@@ -16,6 +16,7 @@ from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.events import MessageAdded
 from desktop_agent.core.ids import new_agent_id, new_message_id, new_session_id
 from desktop_agent.core.messages import Message, TextPart
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.tools.files.documents import document_text
@@ -64,7 +65,9 @@ def scripts(place: Path) -> str:
 
 def _run_script(script: Path, *words: str) -> None:
     command = [*script_python(), str(script), *words]
-    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    done = subprocess.run(
+        command, capture_output=True, check=False, text=True, creationflags=NO_WINDOW
+    )
     if done.returncode:
         raise CheckFailed(f"{script.name}: {done.stderr.strip()[-300:]}")
 

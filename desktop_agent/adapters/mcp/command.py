@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from typing import IO
 
 from desktop_agent.core.mcp import MOST_LOG_LINES, McpError, McpLine
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.sandbox import Enclosure
 
 _CHUNK = 64 * 1024
@@ -180,6 +181,7 @@ def _popen(
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=sys.platform != "win32",
+            creationflags=NO_WINDOW,
             pass_fds=enclosure.descriptors if enclosure is not None else (),
         )
     except (OSError, ValueError) as error:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from desktop_agent.core.changes import FarFile, FarState
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 
 _SAFE = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
@@ -401,6 +402,7 @@ def _run(arguments: Iterable[str], own: Mapping[str, str], cwd: Path, given: byt
             input=given,
             capture_output=True,
             check=False,
+            creationflags=NO_WINDOW,
         )
     except FileNotFoundError:
         raise GitError("git is not installed") from None

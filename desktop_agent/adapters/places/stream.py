@@ -16,6 +16,7 @@ import msgspec
 from desktop_agent.adapters.child_process import exited
 from desktop_agent.core.network.places import end_of
 from desktop_agent.core.pipes.frames import LENGTH_BYTES
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.pipes.outpost_pipe import MARK, MOST_BYTES
 
 _MOST_GREETING = 1 << 16
@@ -32,7 +33,12 @@ class BrokenStream(Exception):
 async def begin(*command: str, stdin: int = PIPE, stdout: int = PIPE) -> Process:
     """Start a program, which `end` ends. Raises OSError."""
     return await asyncio.create_subprocess_exec(
-        *command, stdin=stdin, stdout=stdout, stderr=PIPE, start_new_session=True
+        *command,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=PIPE,
+        start_new_session=True,
+        creationflags=NO_WINDOW,
     )
 
 

@@ -18,6 +18,7 @@ from pathlib import PurePath
 
 import msgspec
 
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.skills import Skill
 from desktop_agent.engine.workspace.programs import find_program
 
@@ -152,7 +153,7 @@ def _lacking(modules: list[str], path: str) -> set[str] | None:
             text=True,
             timeout=_TIME_S,
             check=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            creationflags=NO_WINDOW,
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
         _log.info("%s could not be asked for packages: %s", python, error)

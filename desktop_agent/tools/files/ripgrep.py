@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.tool import ToolContext, ToolError
 from desktop_agent.engine.permissions.protected_files import private_below, search_exclusions
 from desktop_agent.engine.workspace.containment import relative_name
@@ -75,6 +76,7 @@ async def _start(words: list[str], folder: Path, ctx: ToolContext) -> Process:
         "stderr": PIPE,
         "env": command_environment(ctx.environment),
         "limit": _BUFFER,
+        "creationflags": NO_WINDOW,
     }
     if sys.platform != "linux":
         return await asyncio.create_subprocess_exec(*words, cwd=folder, **options)

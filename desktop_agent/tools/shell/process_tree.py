@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.tools.shell.new_processes import Moment, may_be_newer, moment
 
 MARK = "DESKTOP_AGENT_COMMAND"
@@ -299,5 +300,5 @@ def _comm(pid: int) -> str:
 def _end_on_windows(leader: int | None) -> tuple[int, ...]:
     if leader is not None:
         words = ["taskkill", "/T", "/F", "/PID", str(leader)]
-        subprocess.run(words, capture_output=True, check=False, timeout=10)
+        subprocess.run(words, capture_output=True, check=False, timeout=10, creationflags=NO_WINDOW)
     return ()

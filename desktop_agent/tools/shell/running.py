@@ -14,6 +14,7 @@ from typing import IO
 
 import msgspec
 
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.sandbox import Enclosure
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.programs import find_program
@@ -258,6 +259,7 @@ def _popen(launch: Launch) -> subprocess.Popen[bytes]:
             stderr=subprocess.STDOUT,
             bufsize=0,
             start_new_session=sys.platform != "win32",
+            creationflags=NO_WINDOW,
             pass_fds=enclosure.descriptors if enclosure is not None else (),
         )
     except (OSError, ValueError) as error:

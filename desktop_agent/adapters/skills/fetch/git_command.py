@@ -15,6 +15,7 @@ from typing import Any
 from desktop_agent.adapters.child_process import exited
 from desktop_agent.adapters.skills.fetch.address import Repository
 from desktop_agent.adapters.skills.fetch.intake import MEGABYTE, size_of
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.skill_install import SkillLibraryError
 from desktop_agent.engine.workspace.programs import find_program
 
@@ -124,7 +125,7 @@ class Git:
             self._program, *settings, *words,
             cwd=self._folder, env=self._environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, creationflags=_NO_WINDOW,
+            start_new_session=True, creationflags=NO_WINDOW,
         )  # fmt: skip
         try:
             async with asyncio.timeout(time_s):
@@ -202,7 +203,7 @@ def _end(process: asyncio.subprocess.Process) -> None:
         return
     if sys.platform == "win32":
         words = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
-        subprocess.run(words, capture_output=True, check=False, timeout=10)
+        subprocess.run(words, capture_output=True, check=False, timeout=10, creationflags=NO_WINDOW)
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -242,6 +243,3 @@ def _error_text(complaint: str, host: str) -> str:
     lines = [line for line in complaint.splitlines() if line.startswith(("fatal:", "error:"))]
     said = (lines or complaint.splitlines() or ["nothing"])[0]
     return f"Git could not fetch it: {said.partition(':')[2].strip() or said}"
-
-
-_NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
