@@ -22,7 +22,7 @@ from desktop_agent.engine.base.digests import sha256
 from desktop_agent.file_history.folder import TrackedFolder
 from desktop_agent.file_history.history import History
 from desktop_agent.file_history.listing import git_head, kind_at
-from desktop_agent.file_history.names import parents
+from desktop_agent.file_history.names import is_below, parents
 from desktop_agent.file_history.reader import state_of
 from desktop_agent.file_history.values import HistoryFull, PathChange
 
@@ -427,7 +427,7 @@ def _outermost(folders: Sequence[str]) -> list[bytes]:
 
 
 def _is_below(path: bytes, root: bytes) -> bool:
-    return path == root or path.startswith(root.rstrip(b"/") + b"/")
+    return path == root or is_below(path, root)
 
 
 def _real(path: bytes) -> bytes:

@@ -22,7 +22,7 @@ from desktop_agent.file_history.listing import (
     list_folder,
     read_beginning,
 )
-from desktop_agent.file_history.names import joined, parted
+from desktop_agent.file_history.names import absolute, below, joined, parted
 from desktop_agent.file_history.reader import Reader, is_fresh, is_other, is_unsure, state_of
 from desktop_agent.file_history.values import Entry, PathChange
 from desktop_agent.file_history.watch import Watch
@@ -134,12 +134,11 @@ class TrackedFolder:
 
     def relative(self, path: bytes) -> bytes | None:
         """Return a real absolute path as one below this folder, None if it is not below."""
-        prefix = self.root.rstrip(b"/") + b"/"
-        return path[len(prefix) :] if path.startswith(prefix) else None
+        return below(path, self.root)
 
     def absolute(self, path: bytes) -> bytes:
         """Return the whole path."""
-        return self.root.rstrip(b"/") + b"/" + path if path else self.root
+        return absolute(self.root, path)
 
     # -- looking -------------------------------------------------------------------------
 

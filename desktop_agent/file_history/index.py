@@ -100,7 +100,7 @@ class Index:
         above = names.parents(path)
         marks = ", ".join("?" * len(above))
         return [
-            (folder, path[len(root.rstrip(b"/\\")) + 1 :])
+            (folder, names.below(path, root) or b"")
             for folder, root in self._connection.execute(
                 f"SELECT id, root FROM folder WHERE root IN ({marks})", above
             )

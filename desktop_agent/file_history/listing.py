@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import os
 import stat
-import struct
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from desktop_agent.core.changes import FileKind
+from desktop_agent.engine.workspace.birth import born_ns, is_named_late
 from desktop_agent.engine.workspace.safe_open import open_beneath
 from desktop_agent.file_history.names import LONGEST
 from desktop_agent.file_history.values import Entry, PathChange
@@ -25,11 +23,6 @@ CLOCK_NS = 20_000_000
 # git's own files are never touched.
 _LEFT_OUT = b".git"
 _Identity = tuple[str, int, int, int]
-# A file that was written under another name gets its own within so long as a rule.
-_NAMED_AFTER_NS = 10**9
-# linux/stat.h
-_AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _STATX_BTIME = -100, 0x100, 0x800
-_MASK, _BORN, _BORN_AT = struct.Struct("=I"), struct.Struct("=qI"), 80
 
 
 def flags(*names: str) -> int:
@@ -40,6 +33,7 @@ def flags(*names: str) -> int:
     return found
 
 
+_IS_WINDOWS = os.name == "nt"
 _READ = flags("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 
 
@@ -68,7 +62,8 @@ def list_folder(path: bytes, device: int) -> Listing:
                     listing.entries[one.name] = Entry("other")
                 elif one.name != _LEFT_OUT:
                     try:
-                        status = one.stat(follow_symlinks=False)
+                        # On Windows what the folder says of an entry tells no number and device.
+                        status = os.lstat(one) if _IS_WINDOWS else one.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue  # it went while it was listed
                     listing.entries[one.name] = entry_of(status, device)
@@ -88,8 +83,9 @@ def entry_of(status: os.stat_result, device: int) -> Entry:
     if stat.S_ISREG(mode):
         kind = "file"
     elif stat.S_ISDIR(mode):
-        # Another file system is named, and not entered.
-        kind = "folder" if status.st_dev == device else "other"
+        # Another file system is named, and not entered; nor is what a junction leads to.
+        is_here = status.st_dev == device and not _is_junction(status)
+        kind = "folder" if is_here else "other"
         return Entry(kind, mode & 0o7777, ino=status.st_ino, is_held=kind == "folder")
     elif stat.S_ISLNK(mode):
         kind = "link"
@@ -97,6 +93,10 @@ def entry_of(status: os.stat_result, device: int) -> Entry:
     return Entry(
         kind, mode & 0o7777, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
     )
+
+
+def _is_junction(status: os.stat_result) -> bool:
+    return sys.platform == "win32" and status.st_reparse_tag == stat.IO_REPARSE_TAG_MOUNT_POINT
 
 
 def kind_at(path: bytes) -> FileKind | None:
@@ -117,7 +117,7 @@ def is_same(known: Entry, found: Entry) -> bool:
 
 def open_file(root: int, path: bytes, relative: bytes) -> int:
     """Open a file of a folder, over no link; raises OSError. `root` is the open folder."""
-    if os.name == "nt":
+    if _IS_WINDOWS:
         return os.open(path, _READ)
     return open_beneath(root, os.fsdecode(relative), _READ)
 
@@ -224,7 +224,7 @@ class Moved:
         made_ns = born_ns(path, status)
         if made_ns is None or made_ns >= self._since_ns:
             return False
-        return _is_named_late(made_ns, status) or self._is_in_moved_folder(path)
+        return is_named_late(path, made_ns, status) or self._is_in_moved_folder(path)
 
     def _is_in_moved_folder(self, path: bytes) -> bool:
         """Whether a folder above came from elsewhere: what is in it kept its own times."""
@@ -245,37 +245,7 @@ class Moved:
         made_ns = born_ns(path, status)
         if entry.ino in self._left or made_ns is None or made_ns >= self._since_ns:
             return False
-        return _is_named_late(made_ns, status)
-
-
-def _is_named_late(made_ns: int, status: os.stat_result) -> bool:
-    """Whether something got its name long after it was made.
-
-    By its birth alone all would seem old where the clock of a server is behind ours.
-    """
-    return status.st_ctime_ns - made_ns > _NAMED_AFTER_NS
-
-
-def born_ns(path: bytes, status: os.stat_result) -> int | None:
-    """Return when a file was made, in nanoseconds since 1970; None where nobody knows."""
-    if sys.platform == "linux":
-        return _statx_born_ns(path)
-    # Windows calls it `ctime`.
-    return int(getattr(status, "st_birthtime", status.st_ctime) * 1e9)
-
-
-def _statx_born_ns(path: bytes) -> int | None:
-    call, found = _statx(), ctypes.create_string_buffer(256)
-    if call is None or call(_AT_FDCWD, path, _AT_SYMLINK_NOFOLLOW, _STATX_BTIME, found):
-        return None
-    (known,) = _MASK.unpack_from(found)
-    seconds, nanoseconds = _BORN.unpack_from(found, _BORN_AT)
-    return seconds * 10**9 + nanoseconds if known & _STATX_BTIME else None
-
-
-@functools.cache
-def _statx() -> Callable[[int, bytes, int, int, ctypes.Array[ctypes.c_char]], int] | None:
-    return getattr(ctypes.CDLL(None), "statx", None)
+        return is_named_late(path, made_ns, status)
 
 
 def _identity(entry: Entry) -> _Identity:

@@ -12,14 +12,18 @@ from collections.abc import Iterable
 LONGEST = os.pathconf("/", "PC_PATH_MAX") if hasattr(os, "pathconf") else 1 << 15
 # A backslash that would read like an escaped byte is escaped itself.
 _LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
+_IS_WINDOWS = os.name == "nt"
+_SEP = os.sep.encode("ascii")
+_SEPS = b"/\\" if _IS_WINDOWS else b"/"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def shown(path: bytes, root: bytes) -> str:
     """Return how a path is called: relative to the root where it lies within, else absolute."""
-    if is_below(path, root):
-        path = path[len(root.rstrip(b"/")) + 1 :]
-    if os.name == "nt":
+    within = below(path, root)
+    if within is not None:
+        path = within
+    elif _IS_WINDOWS:
         path = path.replace(b"\\", b"/")
     text = _LOOKS_ESCAPED.sub(rb"\\x5c", path).decode("utf-8", "surrogateescape")
     return _CONTROL.sub(_escaped, text)
@@ -27,12 +31,27 @@ def shown(path: bytes, root: bytes) -> str:
 
 def is_below(path: bytes, root: bytes) -> bool:
     """Whether a path lies in the folder `root`."""
-    return path.startswith(root.rstrip(b"/\\") + os.sep.encode("ascii"))
+    return path.startswith(root.rstrip(_SEPS) + _SEP)
+
+
+def below(path: bytes, root: bytes) -> bytes | None:
+    """Return a real absolute path as one with slashes below `root`, None if it is not below."""
+    if not is_below(path, root):
+        return None
+    path = path[len(root.rstrip(_SEPS)) + 1 :]
+    return path.replace(b"\\", b"/") if _IS_WINDOWS else path
+
+
+def absolute(root: bytes, path: bytes) -> bytes:
+    """Return the whole path of one with slashes below `root`; empty is the root itself."""
+    if _IS_WINDOWS:
+        path = path.replace(b"/", b"\\")
+    return root.rstrip(_SEPS) + _SEP + path if path else root
 
 
 def is_git(path: bytes) -> bool:
     """Whether a path is a repository's own, which is never touched."""
-    return b".git" in re.split(rb"[/\\]" if os.name == "nt" else b"/", path.lower())
+    return b".git" in re.split(rb"[/\\]" if _IS_WINDOWS else b"/", path.lower())
 
 
 def parted(path: bytes) -> tuple[bytes, bytes]:
