@@ -39,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Who starts a window may have switched off the collection of garbage: it has its own clock.
     """
+    if sys.platform == "win32":
+        # It would look for programs in the current folder first, where agents may work.
+        os.environ["NoDefaultCurrentDirectoryInExePath"] = "1"
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if first in _WITHOUT_WINDOW:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -28,6 +27,9 @@ _BREATHER_AFTER = 1 << 20
 _BREATHER_S = 0.01
 _PIPE_GRACE_S = 2.0
 _bash_found: dict[str, str] = {}
+# PowerShell prints in the code page of a console otherwise; where it is locked down, it may not be
+# told so, and goes on.
+_UTF8 = "try { [Console]::OutputEncoding = [Text.Encoding]::UTF8 } catch { }; "
 NOT_STARTED = "[The sandbox could not start the command; what was printed says why.]"
 
 
@@ -278,10 +280,15 @@ def _bash() -> str:
     return found
 
 
+def _powershell() -> str:
+    # Where Windows keeps it: a folder that the app was started in, or a project's, may hold one.
+    system = os.environ.get("SYSTEMROOT", r"C:\Windows")
+    return rf"{system}\System32\WindowsPowerShell\v1.0\powershell.exe"
+
+
 def _shell_words(command: str) -> list[str]:
     if sys.platform == "win32":
-        shell = shutil.which("powershell") or "powershell"
-        return [shell, "-NoProfile", "-NonInteractive", "-Command", command]
+        return [_powershell(), "-NoProfile", "-NonInteractive", "-Command", _UTF8 + command]
     if bash := _bash():
         return [bash, "--noprofile", "--norc", "-c", command]
     return ["/bin/sh", "-c", command]
