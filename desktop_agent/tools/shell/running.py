@@ -231,7 +231,7 @@ class RunningCommand:
         async def take(chunk: bytes) -> None:
             self._take(chunk)
 
-        with contextlib.suppress(RuntimeError, OSError, ValueError):
+        with contextlib.suppress(RuntimeError, OSError, ValueError), pipe:
             while chunk := os.read(pipe.fileno(), _CHUNK):
                 asyncio.run_coroutine_threadsafe(take(chunk), self._loop).result()
             self._loop.call_soon_threadsafe(self._stop_reading)
