@@ -141,7 +141,7 @@ class SidePanelController(Controller):
             return
         self._make()
         self._is_asked_for = True
-        self._show(is_wanted=True)
+        self._reveal()
         if self._panel is not None:
             self._panel.tasks.tasks.focus_add()
 

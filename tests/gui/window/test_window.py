@@ -378,6 +378,15 @@ def test_who_closes_the_sidebar_with_the_focus_in_it_goes_on_writing(quick, qtbo
     qtbot.waitFocus(part(quick, "composerText"))
 
 
+def test_a_first_task_is_written_where_it_is_seen_in_a_narrow_window_too(quick, qtbot):
+    ready(qtbot, quick)
+    quick.resize(700, 600)
+    quick.activateWindow()
+    action(quick, "Tasks and subagents").trigger()
+    assert part(quick, "addTask").isVisible()
+    qtbot.waitFocus(part(quick, "addTask"))
+
+
 def action(window, words):
     """Return what the menu and its shortcut do."""
     return next(one for one in window.findChildren(QAction) if one.text() == words)
