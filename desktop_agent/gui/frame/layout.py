@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRect, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import composer_width
-from desktop_agent.gui.frame.focus import FocusGuard
+from desktop_agent.gui.frame.focus import FocusGuard, first_focusable
 from desktop_agent.gui.frame.header import FindBar, Header
 from desktop_agent.gui.frame.notice_bar import ApprovalStrip, NoticeBar
 from desktop_agent.gui.frame.sidebar import Sidebar
@@ -138,6 +138,14 @@ class WindowFrame(QWidget):
             self._wants_side = not self._wants_side
             self.toggled.emit("side", self._wants_side)
         self._place()
+        if self.has_side_drawer and self._side is not None and self._side.isVisible():
+            self._focus_side(self._side)  # What had the focus may be covered now.
+
+    def _focus_side(self, side: SidePart) -> None:
+        found = (first_focusable(one) for one in side.regions() if one.isVisible())
+        target = next((one for one in found if one is not None), None)
+        if target is not None:
+            target.setFocus(Qt.FocusReason.TabFocusReason)
 
     def close_drawer(self) -> bool:
         """Close the drawers; tells whether one was open."""

@@ -26,7 +26,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.window.tray import make_question
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Calls, Fail, NeverEnding, Say
-from tests.helpers.windows import app_of, bridge_of, part, words_in
+from tests.helpers.windows import app_of, bridge_of, part, side_panel, words_in
 
 
 @pytest.fixture
@@ -385,6 +385,21 @@ def test_a_first_task_is_written_where_it_is_seen_in_a_narrow_window_too(quick, 
     action(quick, "Tasks and subagents").trigger()
     assert part(quick, "addTask").isVisible()
     qtbot.waitFocus(part(quick, "addTask"))
+
+
+def test_the_side_panel_takes_the_focus_where_it_covers_what_had_it(quick, qtbot):
+    ready(qtbot, quick)
+    quick.resize(700, 600)
+    quick.activateWindow()
+    keys = action(quick, "Tasks and subagents")
+    keys.trigger()
+    qtbot.keyClicks(part(quick, "addTask"), "Water the beds")
+    qtbot.keyClick(part(quick, "addTask"), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: side_panel(quick).has_content, timeout=WAIT)
+    keys.trigger()
+    qtbot.waitFocus(part(quick, "composerText"))
+    keys.trigger()
+    qtbot.waitFocus(part(quick, "taskList"))
 
 
 def action(window, words):
