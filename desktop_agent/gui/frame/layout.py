@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -43,6 +43,22 @@ class SidePart(QFrame):
         return (self,)
 
 
+class PageStack(QStackedWidget):
+    """Needs the room of the page that is shown: what is hidden takes none from the composer."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.currentChanged.connect(self.updateGeometry)
+
+    def sizeHint(self) -> QSize:
+        page = self.currentWidget()
+        return super().sizeHint() if page is None else page.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        page = self.currentWidget()
+        return super().minimumSizeHint() if page is None else page.minimumSizeHint()
+
+
 class WindowFrame(QWidget):
     """Below 820 pixels the sidebar is a drawer over the rest, closed by a click beside it.
 
@@ -71,7 +87,7 @@ class WindowFrame(QWidget):
         self.header = Header(theme, self.center)
         self.find_bar = FindBar(theme, self.center)
         self.notices = NoticeBar(theme, self.center)
-        self.stack = named(QStackedWidget(self.center), "pages")
+        self.stack = named(PageStack(self.center), "pages")
         self.approvals = ApprovalStrip(theme, self.center)
         self.composer = Composer(theme, self.center)
         self._net = FocusGuard(self.center, self.stack, self.composer)

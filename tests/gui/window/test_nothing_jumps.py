@@ -4,6 +4,8 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QTextBrowser, QWidget
 
+from desktop_agent.core.mcp import McpArgument, McpPrompt
+from desktop_agent.gui.composer.server_offers import ServerPrompt
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.transcript.cards.card import Card
 from tests import gallery_story as story
@@ -92,6 +94,25 @@ def test_the_message_box_keeps_its_height_whatever_the_agent_does(stage):
             composer = window.frame.composer
             seen.add((composer.mapTo(window, QPoint()).y(), composer.height()))
         assert len(seen) == 1
+
+    stage(step)
+
+
+def test_a_page_that_is_hidden_takes_no_room_from_the_message_box(stage):
+    """In a small window with large text the lines of a server's prompt were a few pixels high."""
+    asked = McpPrompt(name="triage", arguments=(McpArgument("project"), McpArgument("since")))
+
+    async def step(gallery, window):
+        gallery.show(story.working())
+        await shown(window)
+        window.frame.composer.box.fill_in(ServerPrompt("/r", "tracker", asked))
+        tall = QWidget()
+        tall.setMinimumHeight(400)
+        window.resize(700, 420)
+        window.frame.stack.addWidget(tall)
+        await settled()
+        form = window.findChild(QWidget, "promptForm")
+        assert form.height() >= form.minimumSizeHint().height()
 
     stage(step)
 
