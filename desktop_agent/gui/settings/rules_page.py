@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
-from desktop_agent.core.approvals import Rule
+from desktop_agent.core.approvals import Rule, RuleScope
+from desktop_agent.core.network.hosts import HostError, split_place
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
@@ -57,7 +61,6 @@ class RulesPage(QWidget):
 _TOOLS: dict[str, tuple[str, ...]] = {
     "commands": ("shell",),
     "files": ("write", "edit"),
-    "hosts": ("web_fetch",),
 }
 _LONGEST = 500
 
@@ -92,6 +95,7 @@ class RefuseRuleForm(QWidget):
         self._pattern.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._pattern.returnPressed.connect(self._add)
         self._pattern.textChanged.connect(self._show_state)
+        self._wrong = TextLabel("", "warn", name="wrongRefusal", wraps=True)
         self._add_button = TextButton(theme, self.tr("Add rule"), "plus", name="addRefusal")
         self._add_button.clicked.connect(self._add)
         self._where = QWidget()
@@ -114,6 +118,7 @@ class RefuseRuleForm(QWidget):
         layout.addWidget(detail)
         layout.addWidget(self._kinds)
         layout.addWidget(self._pattern)
+        layout.addWidget(self._wrong)
         layout.addWidget(self._where)
 
     def _make_scope(self) -> ChoiceBox:
@@ -151,19 +156,42 @@ class RefuseRuleForm(QWidget):
         self._show_state()
 
     def _show_state(self) -> None:
-        self._add_button.setEnabled(bool(self._pattern_text()))
+        rules, wrong = self._entered()
+        self._add_button.setEnabled(bool(rules))
+        self._wrong.setText(wrong)
+        self._wrong.setVisible(bool(wrong))
 
-    def _pattern_text(self) -> str:
-        """The pattern as a rule holds it; empty when it would refuse everything."""
+    def _entered(self) -> tuple[tuple[Rule, ...], str]:
+        """Return the rules that would be made, and what is wrong with what was entered.
+
+        None of them would refuse everything, or, as a host that is not one, nothing at all.
+        """
         words = " ".join(self._pattern.text().split())
-        return "" if self._kind == "hosts" and " " in words else words
+        if not words:
+            return (), ""
+        if self._kind != "hosts":
+            return tuple(Rule(tool, words, is_deny=True) for tool in _TOOLS[self._kind]), ""
+        try:
+            host, port = split_place(_host_in(words))
+        except HostError as error:
+            told = str(error)
+            return (), f"{told[:1].upper()}{told[1:]}"
+        rule = Rule("network", f"{host}:{port}") if port else Rule("web_fetch", host)
+        return (msgspec.structs.replace(rule, is_deny=True),), ""
 
     def _add(self) -> None:
-        if not (pattern := self._pattern_text()):
+        rules, _ = self._entered()
+        if not rules:
             return
         is_here = bool(self._folder) and self._scope.currentIndex() == 1
-        scope, where = ("folder", self._folder) if is_here else ("everywhere", "")
-        pattern = pattern.casefold() if self._kind == "hosts" else pattern
+        scope: RuleScope = "folder" if is_here else "everywhere"
+        where = self._folder if is_here else ""
         self._pattern.clear()
-        for tool in _TOOLS[self._kind]:
-            self.made.emit(Rule(tool, pattern, scope, where, is_deny=True))
+        for rule in rules:
+            self.made.emit(msgspec.structs.replace(rule, scope=scope, where=where))
+
+
+def _host_in(text: str) -> str:
+    """Return host and port of an address that was pasted whole; a host stays as it is."""
+    authority = text.partition("://")[2] or text
+    return re.split(r"[/?#]", authority, maxsplit=1)[0]

@@ -347,12 +347,19 @@ def test_a_host_is_refused_by_its_name(qtbot, dialog):
     made = added(qtbot, dialog)
     choose(dialog, "refuseKind", "hosts")
     field = dialog.findChild(QLineEdit, "refusePattern")
-    qtbot.keyClicks(field, "two words")
-    assert not dialog.findChild(QAbstractButton, "addRefusal").isEnabled()
-    field.clear()
-    qtbot.keyClicks(field, "Example.com")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert made == [Rule("web_fetch", "example.com", "everywhere", is_deny=True)]
+    wrong = dialog.findChild(QLabel, "wrongRefusal")
+    for text in ("two words", "*.example.com", "münchen.de", "example.com:"):
+        field.setText(text)
+        assert not dialog.findChild(QAbstractButton, "addRefusal").isEnabled()
+        assert wrong.text(), text
+    for text in ("Example.com", "https://example.com/a?b", "example.com.", "example.com:8443"):
+        field.setText(text)
+        assert not wrong.text()
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert made == [
+        *[Rule("web_fetch", "example.com", "everywhere", is_deny=True)] * 3,
+        Rule("network", "example.com:8443", "everywhere", is_deny=True),
+    ]
 
 
 def test_hidden_characters_of_a_rule_are_made_visible():
