@@ -33,9 +33,13 @@ def allows(pattern: str, path: str, root: str) -> bool:
 
 
 def refuses(pattern: str, paths: Sequence[str], root: str) -> bool:
-    """Whether a deny rule's pattern covers one of the names that a file goes by."""
+    """Whether a deny rule's pattern covers one of the names that a file goes by.
+
+    One that covers a folder by its bare name covers all in it, as it does for commands.
+    """
     patterns, top = _folded_patterns(pattern, root), folded(root)
-    return any(_matches(folded(path), one, top) for path in paths for one in patterns)
+    names = [name for path in paths for name in _with_folders(folded(path), top)]
+    return any(_matches(name, one, top) for name in names for one in patterns)
 
 
 def speaks_of_files(rule: Rule) -> bool:
@@ -148,6 +152,13 @@ def _plain(pattern: str) -> str:
     return pattern if found is None else pattern[: found.start()].rpartition("/")[0]
 
 
+def _with_folders(path: str, top: str) -> list[str]:
+    """Return a path and the folders that it lies in, but for the session's own and those above."""
+    above = PurePath(top)
+    holding = (str(folder) for folder in PurePath(path).parents)
+    return [path, *(folder for folder in holding if not above.is_relative_to(folder))]
+
+
 def _matches(path: str, pattern: str, root: str) -> bool:
     pure = PurePath(path)
     if not pure.is_relative_to(root):
@@ -157,11 +168,20 @@ def _matches(path: str, pattern: str, root: str) -> bool:
 
 
 def _folded_patterns(pattern: str, root: str) -> tuple[str, ...]:
-    """Return the pattern, and as what it means where the folders that it names are links."""
+    """Return the pattern, and as what it means where the folders that it names are links.
+
+    `~/` is the home, a `/` at the end says no more, and `**/` may be no folder at all.
+    """
+    pattern = os.path.expanduser(pattern).rstrip("/") or pattern  # noqa: PTH111
+    spelt = dict.fromkeys((pattern, pattern.replace("**/", "")))
+    return tuple(dict.fromkeys(one for each in spelt for one in _meant(each, root)))
+
+
+def _meant(pattern: str, root: str) -> tuple[str, str]:
     plain = _plain(pattern)
     rest = pattern[len(plain) :]
     real = os.path.realpath(os.path.join(root, plain))  # noqa: PTH118
     if PurePath(real).is_relative_to(root):
         real = os.path.relpath(real, root)
     meant = f"{escape(real)}{rest}" if plain else pattern
-    return tuple(dict.fromkeys((folded(pattern), folded(meant))))
+    return folded(pattern), folded(meant)
