@@ -167,6 +167,9 @@ class RefuseRuleForm(QWidget):
         None of them would refuse everything, or, as a host that is not one, nothing at all.
         """
         words = " ".join(self._pattern.text().split())
+        if self._kind == "commands":
+            # What follows is refused anyway; other apps have it written as `git push:*`.
+            words = words.rstrip("*").rstrip(": ")
         if not words:
             return (), ""
         if self._kind != "hosts":

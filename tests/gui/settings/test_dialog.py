@@ -342,6 +342,16 @@ def test_a_refusing_rule_may_hold_in_the_open_folder_alone(qtbot, dialog):
     ]
 
 
+def test_a_star_behind_a_command_that_is_refused_is_left_out(qtbot, dialog):
+    dialog.open_page("rules")
+    made = added(qtbot, dialog)
+    field = dialog.findChild(QLineEdit, "refusePattern")
+    for text in ("git push*", "git push *", "git push:*"):
+        field.setText(text)
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert made == [Rule("shell", "git push", "everywhere", is_deny=True)] * 3
+
+
 def test_a_host_is_refused_by_its_name(qtbot, dialog):
     dialog.open_page("rules")
     made = added(qtbot, dialog)
