@@ -25,6 +25,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.workspace import Workspace
 from tests.helpers.patience import HANG_S as SECONDS
+from tests.helpers.stores import write_as_version
 
 
 @pytest.fixture
@@ -57,19 +58,13 @@ def state_of(path: Path) -> str:
 
 
 def test_sessions_of_every_older_version_are_opened_whole_and_kept_as_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    scripts = schema.MIGRATIONS
     for version in range(1, schema.SCHEMA_VERSION):
         path = tmp_path / f"version-{version}" / SESSIONS_FILE
         path.parent.mkdir()
-        with monkeypatch.context() as older:
-            # What that version was: its scripts, and none of the later ones.
-            older.setattr(schema, "MIGRATIONS", scripts[:version])
-            older.setattr(schema, "SCHEMA_VERSION", version)
-            connection, _ = schema.open_database(path, check=False)
-            connection.close()
-        raw_session(path, "The plums are ripe.")
+        keep_session(path.with_name("now.db"), "The plums are ripe.")
+        write_as_version(version, path, path.with_name("now.db"), ("session", "event"))
         assert words_in(path) == ["The plums are ripe."]
         backup = path.with_name(f"sessions.version-{version}.db")
         with closing(sqlite3.connect(backup)) as kept:
@@ -77,25 +72,12 @@ def test_sessions_of_every_older_version_are_opened_whole_and_kept_as_they_were(
             assert kept.execute("SELECT count(*) FROM event").fetchone() == (1,)
 
 
-def raw_session(path: Path, words: str) -> None:
-    """Write a session with the columns that all versions have."""
-    source = path.with_name("now.db")
-    keep_session(source, words)
-    with closing(sqlite3.connect(path)) as old:
-        old.execute("ATTACH ? AS now", (str(source),))
-        for table in ("session", "event"):
-            names = [row[1] for row in old.execute(f"PRAGMA main.table_info({table})")]
-            columns = ", ".join(f'"{name}"' for name in names)
-            old.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}")
-        old.commit()
-
-
 def test_a_version_that_is_too_old_for_the_sessions_says_so_and_touches_nothing(
     home: Path,
 ) -> None:
     path = home / "data" / SESSIONS_FILE
     with closing(sqlite3.connect(path)) as newer:
-        newer.execute("ALTER TABLE session ADD COLUMN colour TEXT")
+        newer.execute("ALTER TABLE session ADD COLUMN unheard_of TEXT")
         newer.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
     before = state_of(path)
     command = [sys.executable, "-m", "desktop_agent", "run", "look around", "--model", "demo"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,7 +16,7 @@ from desktop_agent.core.ids import AgentId, SessionId, new_message_id
 from desktop_agent.core.messages import Message, TextPart
 from desktop_agent.core.sessions import SearchHit, SessionInfo
 from desktop_agent.core.workspace import Workspace
-from tests.helpers.stores import connection_of
+from tests.helpers.stores import connection_of, write_as_version
 
 MAIN = AgentId("ag_main")
 VERSION_BEFORE = schema.MIGRATIONS.index(indexing.TABLES)
@@ -158,15 +157,13 @@ def test_any_part_of_a_text_without_spaces_is_found(store: SqliteStore, words: s
 
 
 def test_texts_of_before_are_found_after_a_few_steps_in_the_background(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.db"
-    with closing(SqliteStore(path)) as store:
+    now, path = tmp_path / "now.db", tmp_path / "sessions.db"
+    with closing(SqliteStore(now)) as store:
         say(store, "se_1", *("请修复网络连接" for _ in range(3)), "plain words")
-    with closing(sqlite3.connect(path)) as older:  # as an earlier version wrote it
-        older.execute("UPDATE words SET text = replace(text, ' ', '') WHERE rowid < 4")
-        older.execute("DROP TABLE indexing")
-        older.execute("DROP TABLE usage")
-        older.execute(f"PRAGMA user_version = {VERSION_BEFORE}")
-        older.commit()
+        connection_of(store).execute(
+            "UPDATE words SET text = replace(text, ' ', '') WHERE rowid < 4"
+        )
+    write_as_version(VERSION_BEFORE, path, now, ("session", "event", "words"))
     with closing(SqliteStore(path)) as store:
         assert store.search("plain", 10).indexed == 0
         assert len(store.search("plain", 10).hits) == 1

@@ -675,11 +675,11 @@ def test_a_migration_backs_the_file_up_first(
 ) -> None:
     recorded(store, *turn(1))
     store.close()
-    scripts = (*schema.MIGRATIONS, "ALTER TABLE session ADD COLUMN is_pinned INTEGER")
+    scripts = (*schema.MIGRATIONS, "ALTER TABLE session ADD COLUMN unheard_of INTEGER")
     monkeypatch.setattr(schema, "MIGRATIONS", scripts)
     monkeypatch.setattr(schema, "SCHEMA_VERSION", len(scripts))
     with closing(SqliteStore(path)) as again:
-        assert connection_of(again).execute("SELECT is_pinned FROM session").fetchone() == (None,)
+        assert connection_of(again).execute("SELECT unheard_of FROM session").fetchone() == (None,)
         assert again.sessions() == (info(),)
     version = len(scripts) - 1
     with closing(sqlite3.connect(path.with_name(f"sessions.version-{version}.sqlite"))) as backup:
