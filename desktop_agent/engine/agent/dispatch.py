@@ -26,7 +26,6 @@ from desktop_agent.core.approvals import (
 from desktop_agent.core.events import EngineFailed, ToolEnded, ToolOutput, ToolStarted
 from desktop_agent.core.ids import AgentId, new_question_id, new_request_id
 from desktop_agent.core.messages import ToolCall, ToolResult
-from desktop_agent.core.parts.facts import Refused
 from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.core.questions import Question
 from desktop_agent.core.sandbox import Boundary
@@ -41,6 +40,7 @@ from desktop_agent.core.tool import (
 )
 from desktop_agent.core.tool import ToolOutput as Output
 from desktop_agent.engine.agent.questions import Questions
+from desktop_agent.engine.agent.refused_calls import as_error, denial, refusals
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions import policy
@@ -218,9 +218,9 @@ class Dispatch:
         except StoreError:
             raise
         except _Denied as denied:
-            result, outcome = _denial(call, denied.deny), "denied"
+            result, outcome = denial(call, denied.deny), "denied"
         except ToolError as error:
-            result = ToolResult(call.id, _as_error(str(error)), is_error=True)
+            result = ToolResult(call.id, as_error(str(error)), is_error=True)
         except TimeoutError:
             result = ToolResult(call.id, "Error: the tool took too long.", is_error=True)
         except Exception as error:  # noqa: BLE001 - a defect in a tool must not end the turn
@@ -325,7 +325,7 @@ class Dispatch:
             reason=reason,
             stakes=prepared.preview.stakes,
             rules=prepared.preview.rules,
-            refusals=_refusals(prepared.preview),
+            refusals=refusals(prepared.preview),
             created_at=time.time(),
             lost=prepared.lost,
         )
@@ -470,31 +470,3 @@ def _reporter(call: ToolCall, caller: Caller) -> Callable[[str], None]:
             caller.session.conclude(ToolOutput(caller.id, call.id, shown))
 
     return report
-
-
-def _as_error(text: str) -> str:
-    # Outcomes of steering have exact texts (RULES S1–S8).
-    return text if text.startswith(("Error", "Cannot steer")) else f"Error: {text}"
-
-
-def _denial(call: ToolCall, deny: Deny) -> ToolResult:
-    """Name the refusal's author: only a person's no reads `denied by the user`."""
-    author = {
-        "user": "was denied by the user",
-        "rule": "was refused by a rule",
-        "mode": "was refused by the mode",
-        "unattended": "was refused: nobody is here to approve it",
-        "withdrawn": "was not run: the request was withdrawn",
-    }[deny.by]
-    text = f"Error: {call.name} {author}."
-    if deny.reason:
-        said = f" They said: {deny.reason}" if deny.by == "user" else f" {deny.reason}"
-        text += said
-    return ToolResult(call.id, text, is_error=True, facts=Refused(deny.by, deny.reason))
-
-
-def _refusals(preview: Preview) -> tuple[Rule, ...]:
-    """What a refusal may be made of: what an allowing rule may, unless the tool knows better."""
-    if preview.refusals:
-        return preview.refusals
-    return tuple(msgspec.structs.replace(rule, is_deny=True) for rule in preview.rules)
