@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId
@@ -21,14 +23,17 @@ class ToolSpec(Value, frozen=True):
     schema: dict[str, Any]
 
 
+_Seconds = Annotated[float, Meta(gt=0)]
+
+
 class Limits(Value, frozen=True):
     """How long a request may take before it counts as failed, in seconds, and how many tries."""
 
-    connect_s: float = 10.0
-    first_byte_s: float = 120.0
-    idle_s: float = 120.0
-    retry_total_s: float = 120.0
-    max_retries: int = 5
+    connect_s: _Seconds = 10.0
+    first_byte_s: _Seconds = 120.0
+    idle_s: _Seconds = 120.0
+    retry_total_s: Annotated[float, Meta(ge=0)] = 120.0
+    max_retries: Annotated[int, Meta(ge=0)] = 5
 
 
 class ModelRequest(Value, frozen=True):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from desktop_agent.core.agents import Budget
 from desktop_agent.core.approvals import Mode
@@ -15,6 +17,10 @@ from desktop_agent.core.sandbox import SandboxOptions
 LONGEST_INSTRUCTIONS = 16_000
 
 Theme = Literal["system", "light", "dark"]
+# What is written by hand has to leave an app that can be used.
+_Count = Annotated[int, Meta(ge=1)]
+_NotNegative = Annotated[int, Meta(ge=0)]
+_Scale = Annotated[int, Meta(ge=50, le=400)]
 
 
 class CustomServer(Value, frozen=True):
@@ -45,7 +51,7 @@ class Settings(Value, frozen=True):
     """
 
     theme: Theme = "system"
-    text_scale: int = 100
+    text_scale: _Scale = 100
     reduce_motion: bool = False
     model: str = ""
     api_base: str = ""
@@ -53,16 +59,16 @@ class Settings(Value, frozen=True):
     send_with_ctrl_enter: bool = False
     steer_on_enter: bool = False
     keep_keys_in_file: bool = False
-    max_steps: int = 200
-    shell_timeout_s: int = 120
-    context_window: int = 0
+    max_steps: _Count = 200
+    shell_timeout_s: _Count = 120
+    context_window: _NotNegative = 0
     limits: Limits = Limits()
     sandbox: SandboxOptions = SandboxOptions()
     has_subagents: bool = True
     max_depth: int = 2
     max_children: int = 4
     max_agents: int = 8
-    question_timeout_s: int = 900
+    question_timeout_s: _NotNegative = 900
     budget: Budget = Budget()
     subagent_budget: Budget = Budget()
     subagent_models: tuple[ListedModel, ...] = ()

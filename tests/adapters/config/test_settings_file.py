@@ -118,6 +118,19 @@ def test_a_wrong_field_inside_another_is_kept_as_well_and_once(path: Path) -> No
     assert kept.read_bytes() == path.read_bytes()
 
 
+def test_a_number_with_which_nothing_would_work_is_told_and_is_as_at_first(path: Path) -> None:
+    path.parent.mkdir()
+    wrong = {"text_scale": 10_000, "max_steps": 0, "shell_timeout_s": -5, "context_window": -1}
+    limits = {"connect_s": 0, "first_byte_s": -1, "retry_total_s": 0, "max_retries": 0}
+    path.write_text(json.dumps({**wrong, "max_depth": 0, "limits": limits}))
+    said: list[str] = []
+    settings = load(path, said.append)
+    kept = Limits(retry_total_s=0, max_retries=0)
+    assert settings == Settings(max_depth=0, limits=kept)
+    names = (*wrong, "limits.connect_s", "limits.first_byte_s")
+    assert [all(name in text for name in names) for text in said] == [True]
+
+
 @pytest.mark.parametrize("body", ["{", '{"theme": "pink", "text_scale": 150}'])
 def test_the_app_starts_where_a_wrong_file_can_not_be_kept_aside(tmp_path: Path, body: str) -> None:
     path = tmp_path / f"{'s' * 240}.json"  # with a date the name is longer than any may be
