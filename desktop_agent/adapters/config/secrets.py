@@ -27,10 +27,14 @@ _KEYRING_NAME = "desktop-agent"
 
 
 class _Names(msgspec.Struct):
-    """Whose keys the keyring holds (it can't be listed), and which stand before a variable."""
+    """Whose keys the keyring holds (it can't be listed), and which stand before a variable.
+
+    `deleted` are those that it still holds because it was locked when they were deleted.
+    """
 
     keyring: list[str] = []
     preferred: list[str] = []
+    deleted: list[str] = []
 
 
 class Secrets:
@@ -38,7 +42,8 @@ class Secrets:
 
     For one provider the first of these counts: a key the user set while the environment
     had one too, the environment, the keyring, this session's memory, the file.
-    `load` reads the keyring in a thread of its own: it may wait for the user's password.
+    `load` reads the keyring in a thread of its own: it may wait for the user's password. One
+    that did not answer is asked again when a key of it is wanted: it may be unlocked by then.
     """
 
     def __init__(self, directory: Path, *, environment: Mapping[str, str] | None = None) -> None:
@@ -53,7 +58,7 @@ class Secrets:
         self._saved_names = b""
         self._read_again()
         self._ring: Any = None
-        self._is_ring_known = False
+        self._may_have_ring = True
 
     async def load(self) -> None:
         """Read the keys from the keyring, off the event loop."""
@@ -166,9 +171,8 @@ class Secrets:
         if but != "keyring" and owner in self._names.keyring:
             self._names.keyring.remove(owner)
             self._from_ring.pop(owner, None)
-            ring = self._open_ring()
-            if ring is not None:
-                _quietly(lambda: ring.delete_password(_KEYRING_NAME, owner))
+            if not self._delete_from_ring(owner) and owner not in self._names.deleted:
+                self._names.deleted.append(owner)
 
     def _save_file(self) -> None:
         if self._file:
@@ -184,8 +188,28 @@ class Secrets:
 
     def _load_ring(self) -> None:
         with self._guard:
-            for owner in list(self._names.keyring):
+            is_wanted = self._names.keyring or self._names.deleted
+            if not is_wanted or self._open_ring() is None:
+                return
+            for owner in self._names.keyring:
                 self._ring_key(owner)
+            if self._names.deleted:
+                _quietly(self._delete_at_last)
+
+    def _delete_at_last(self) -> None:
+        """Delete from the keyring what could not be deleted while it was locked."""
+        self._read_again()
+        gone = [o for o in self._names.deleted if self._delete_from_ring(o)]
+        self._names.deleted = [o for o in self._names.deleted if o not in gone]
+        self._save_names()
+
+    def _delete_from_ring(self, owner: str) -> bool:
+        """Return whether the keyring holds it no more."""
+        ring = self._open_ring()
+        if ring is None:
+            return False
+        _quietly(lambda: ring.delete_password(_KEYRING_NAME, owner))
+        return _quietly(lambda: ring.get_password(_KEYRING_NAME, owner) is None) is True
 
     def _ring_key(self, owner: str) -> str | None:
         if owner not in self._from_ring:
@@ -208,12 +232,15 @@ class Secrets:
         self._from_ring[owner] = key
         if owner not in self._names.keyring:
             self._names.keyring.append(owner)
+        if owner in self._names.deleted:
+            self._names.deleted.remove(owner)
         return True
 
     def _open_ring(self) -> Any:
-        if not self._is_ring_known:
-            self._is_ring_known = True
-            self._ring = _real_ring()
+        if self._ring is None and self._may_have_ring:
+            ring = _real_ring()
+            self._may_have_ring = ring is not None
+            self._ring = ring if ring is not None and _quietly(lambda: _keeps(ring)) else None
         return self._ring
 
 
@@ -241,18 +268,21 @@ class KeyStore:
 
 
 def _real_ring() -> Any:
-    """Return a keyring that keeps what it is given, or None: headless systems have none."""
+    """Return the system's keyring, locked or not, or None: headless systems have none."""
     import keyring  # looks for backends on import: not at the app's start
 
     ring = _quietly(keyring.get_keyring)
-    if ring is None or not _is_real(ring):
-        return None
+    return ring if ring is not None and _is_real(ring) else None
+
+
+def _keeps(ring: Any) -> bool:
+    """Try a keyring out. Raises whatever it does while it is locked."""
     name, value = f"probe-{os.urandom(4).hex()}", os.urandom(8).hex()
-    _quietly(lambda: ring.set_password(_KEYRING_NAME, name, value))
-    is_kept = _quietly(lambda: ring.get_password(_KEYRING_NAME, name)) == value
+    ring.set_password(_KEYRING_NAME, name, value)
+    is_kept = ring.get_password(_KEYRING_NAME, name) == value
     if is_kept:
         _quietly(lambda: ring.delete_password(_KEYRING_NAME, name))
-    return ring if is_kept else None
+    return is_kept
 
 
 def _is_real(ring: Any) -> bool:

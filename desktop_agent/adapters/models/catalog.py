@@ -248,14 +248,15 @@ class ModelCatalog:
         async with _client() as client:
 
             async def ask(server: CustomServer) -> tuple[ModelInfo, ...]:
-                key = self._secrets.key_for(server.api_base)
+                # A keyring may wait for the user's password.
+                key = await asyncio.to_thread(self._secrets.key_for, server.api_base)
                 async with _in_time(server.title):
                     return await list_server(server.title, server.api_base, key, client)
 
             return await _answered([ask(server) for server in servers])
 
     async def _hosted(self) -> list[ModelInfo]:
-        infos = self._secrets.keys()
+        infos = await asyncio.to_thread(self._secrets.keys)
         with_key = [self._providers[i.provider] for i in infos if i.provider in self._providers]
         if not with_key:
             return []
@@ -265,7 +266,7 @@ class ModelCatalog:
         return [_completed(model, offline) for models in listed for model in models]
 
     async def _of(self, provider: Provider, client: Any) -> tuple[ModelInfo, ...]:
-        key = self._secrets.key_for(provider.name)
+        key = await asyncio.to_thread(self._secrets.key_for, provider.name)
         if key is None:
             return ()
         import hashlib  # brings OpenSSL: not before someone has keys

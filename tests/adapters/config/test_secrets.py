@@ -51,6 +51,28 @@ class LockedKeyring(MemoryKeyring):
         raise KeyringError("locked")
 
 
+class LockableKeyring(MemoryKeyring):
+    """Does nothing while it is locked; the person may unlock it later."""
+
+    is_locked = False
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self._require_unlocked()
+        return super().get_password(service, username)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self._require_unlocked()
+        super().set_password(service, username, password)
+
+    def delete_password(self, service: str, username: str) -> None:
+        self._require_unlocked()
+        super().delete_password(service, username)
+
+    def _require_unlocked(self) -> None:
+        if self.is_locked:
+            raise KeyringError("locked")
+
+
 class ForgetfulKeyring(MemoryKeyring):
     """Takes everything and keeps nothing."""
 
@@ -223,6 +245,48 @@ def test_a_deleted_key_is_gone_from_the_keyring(tmp_path: Path, ring: MemoryKeyr
     kept.delete_key("openai")
     assert ring.kept == {}
     assert (kept.key_for("openai"), secrets(tmp_path).key_for("openai")) == (None, None)
+
+
+@pytest.fixture
+def lockable(ring: MemoryKeyring, tmp_path: Path) -> LockableKeyring:
+    """A locked keyring that holds a key."""
+    keyring.set_keyring(made := LockableKeyring())
+    secrets(tmp_path).set_key("openai", KEY, "keyring")
+    made.is_locked = True
+    return made
+
+
+async def test_a_keyring_that_was_locked_is_used_once_it_is_unlocked(
+    tmp_path: Path, lockable: LockableKeyring
+) -> None:
+    kept = secrets(tmp_path)
+    await kept.load()
+    assert (kept.backend(), kept.key_for("openai")) == ("session", None)
+    lockable.is_locked = False
+    assert (kept.key_for("openai"), kept.backend()) == (KEY, "keyring")
+
+
+@pytest.mark.parametrize("is_restarted", [True, False])
+async def test_a_key_that_was_deleted_while_the_keyring_was_locked_is_gone_once_it_is_not(
+    tmp_path: Path, lockable: LockableKeyring, is_restarted: bool
+) -> None:
+    kept = secrets(tmp_path)
+    kept.delete_key("openai")
+    assert kept.keys() == ()
+    lockable.is_locked = False
+    await (secrets(tmp_path) if is_restarted else kept).load()
+    assert lockable.kept == {}
+
+
+async def test_a_key_that_was_given_again_is_not_deleted_later(
+    tmp_path: Path, lockable: LockableKeyring
+) -> None:
+    kept = secrets(tmp_path)
+    kept.delete_key("openai")
+    lockable.is_locked = False
+    secrets(tmp_path).set_key("openai", OTHER, "keyring")
+    await kept.load()
+    assert secrets(tmp_path).key_for("openai") == OTHER
 
 
 @pytest.mark.usefixtures("ring")
