@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 
+import msgspec
+
 from desktop_agent.core.events import AgentEvent, MessageStarted, PartDelta, RetryScheduled
 from desktop_agent.core.faults import Fault, ModelError
 from desktop_agent.core.ids import AgentId, new_message_id
@@ -23,6 +25,10 @@ _MOST_ROUNDS = 3
 
 class BrokeOff(ModelError):
     """The connection broke as often as if the request were too long."""
+
+
+class ModelChosen(Exception):
+    """While a request waited to be tried again, the person chose another model."""
 
 
 class AnswerStream:
@@ -47,6 +53,9 @@ class AnswerStream:
         self.is_started = False
         self.model = ""
         self.wasted: Usage | None = None
+        self._place = ("", "")
+        self._retrying: Retrying | None = None
+        self._limit = asyncio.timeout(None)
         self._text: list[str] = []
         self._thinking: list[str] = []
 
@@ -55,32 +64,57 @@ class AnswerStream:
     ) -> Answer:
         """Return the answer; raises ModelError, also for a stream that ends without one.
 
-        One that `may_be_long` is tried twice: then BrokeOff is raised.
+        One that `may_be_long` is tried twice: then BrokeOff is raised. ModelChosen is, once
+        `give_way` was called while it waits.
         """
+        self.model, self._place = request.model, (request.model, request.api_base)
+        self._retrying, self._limit = None, asyncio.timeout(None)
+        try:
+            async with self._limit:
+                answer = await self._read(model, request, may_be_long=may_be_long)
+        except TimeoutError:
+            if self._retrying is None or not self._limit.expired():
+                raise
+            self._tell_retry(msgspec.structs.replace(self._retrying, delay_s=0.0))
+            raise ModelChosen from None
+        if answer is None or not _says_something(answer):
+            self.wasted = answer.usage if answer is not None else None
+            raise ModelError(_empty(answer))
+        return answer
+
+    def give_way(self, request: ModelRequest) -> None:
+        """Wait no more to try again if this is what would be asked now, of another model."""
+        if self._retrying is not None and (request.model, request.api_base) != self._place:
+            self._limit.reschedule(0.0)
+
+    async def _read(
+        self, model: Model, request: ModelRequest, *, may_be_long: bool
+    ) -> Answer | None:
         answer: Answer | None = None
-        self.model, breaks = request.model, 0
+        breaks = 0
         # A generator that is not closed would leave the provider's answer running.
         async with aclosing(model.stream(request)) as items:
             async for item in items:
+                self._retrying = item if isinstance(item, Retrying) else None
                 match item:
                     case Accepted():
                         self._accept()
                     case Delta(kind, text):
                         self._accept()
                         self._show(kind, text)
-                    case Retrying(attempt, delay_s, fault):
+                    case Retrying(fault=fault):
                         breaks += fault.kind == "reset"
                         if may_be_long and breaks >= _BREAKS:
                             raise BrokeOff(fault)
-                        now = time.time()
-                        self._emit(RetryScheduled(self._agent_id, attempt, delay_s, fault, now))
+                        self._tell_retry(item)
                     case Answer():
                         self._accept()
                         answer = item
-        if answer is None or not _says_something(answer):
-            self.wasted = answer.usage if answer is not None else None
-            raise ModelError(_empty(answer))
         return answer
+
+    def _tell_retry(self, retry: Retrying) -> None:
+        now = time.time()
+        self._emit(RetryScheduled(self._agent_id, retry.attempt, retry.delay_s, retry.fault, now))
 
     def begun(self) -> tuple[AgentEvent, ...]:
         """Return what is still to be told before the whole message, which had no text to show."""
@@ -128,7 +162,8 @@ async def fitting_answer(
     """Return the answer to a request that fits; one that is refused as too long is made so.
 
     So is one that may be too long and breaks off without a word, where something can be left out.
-    One that is refused for its images is sent without them.
+    One that is refused for its images is sent without them. One that waits to be tried again goes
+    to the model that the person chooses meanwhile.
     """
 
     def sendable() -> ModelRequest:
@@ -138,24 +173,34 @@ async def fitting_answer(
     while True:
         may_be_long = rounds < _MOST_ROUNDS and context.is_near(request)
         try:
-            answer = await stream.read(model, request, may_be_long=may_be_long)
+            with context.hearing_model(lambda: stream.give_way(make())):
+                answer = await stream.read(model, request, may_be_long=may_be_long)
+        except ModelChosen:
+            await context.fit(sendable)
         except BrokeOff:
             rounds = rounds + 1 if await context.relieve(request) else _MOST_ROUNDS
         except asyncio.CancelledError:
             _charge(stream, context, request)
             raise
         except ModelError as error:
-            if stream.is_started:
-                _charge(stream, context, request)
-                raise
-            if not context.images.refused(request, error.fault):
-                if error.fault.kind != "too_large":
-                    raise
-                await context.refit(request, error.fault)
+            await _make_fit(stream, context, request, error)
         else:
             context.counted(request, answer.usage)
             return answer
         request = sendable()
+
+
+async def _make_fit(
+    stream: AnswerStream, context: AgentContext, request: ModelRequest, error: ModelError
+) -> None:
+    """Have the next request be one that is not refused so; raises the error where none is."""
+    if stream.is_started:
+        _charge(stream, context, request)
+        raise error
+    if not context.images.refused(request, error.fault):
+        if error.fault.kind != "too_large":
+            raise error
+        await context.refit(request, error.fault)
 
 
 def _charge(stream: AnswerStream, context: AgentContext, request: ModelRequest) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -74,6 +75,7 @@ class Session:
         self._followers = followers
         self._changed = changed
         self._refused = refused
+        self._hear_model: list[Callable[[], None]] = []
 
     @property
     def info(self) -> SessionInfo:
@@ -134,6 +136,17 @@ class Session:
         source: WindowSource = "known" if context_limit is not None else ""
         limit = {"context_limit": context_limit, "context_source": source}
         self.update(model=model, api_base=api_base, touch=False, **limit)
+        for hear in tuple(self._hear_model):
+            hear()
+
+    @contextmanager
+    def hearing_model(self, hear: Callable[[], None]) -> Generator[None]:
+        """Have somebody hear of each choice of a model while the block runs."""
+        self._hear_model.append(hear)
+        try:
+            yield
+        finally:
+            self._hear_model.remove(hear)
 
     def begin_branch(self, before: MessageId, *events: AgentEvent, **changes: object) -> None:
         """Go on from right before a message, with these events; as `emit` for the rest.

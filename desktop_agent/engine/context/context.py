@@ -133,6 +133,10 @@ class AgentContext:
         self._last = Usage()
         self._suspected = 0
 
+    def hearing_model(self, hear: Callable[[], None]) -> AbstractContextManager[None]:
+        """Have somebody hear of each choice of a model while the block runs."""
+        return self._owner.session.hearing_model(hear)
+
     # -- before and after a request --------------------------------------------------------
 
     async def fit(self, make: Callable[[], ModelRequest]) -> ModelRequest:

@@ -283,6 +283,32 @@ async def test_a_retry_is_told_while_it_waits(tmp_path: Path) -> None:
     assert [event.delay_s for event in rig.of(RetryScheduled)] == [2.0]
 
 
+async def test_a_retry_that_waits_goes_to_the_model_that_is_chosen_meanwhile(
+    tmp_path: Path,
+) -> None:
+    class Refuses:
+        def __init__(self):
+            self.asked = []
+
+        async def stream(self, request):
+            self.asked.append(request.model)
+            if request.model == "other":
+                yield Accepted()
+                yield says("ok")
+                return
+            yield Retrying(1, 60.0, REFUSED)
+            await asyncio.Event().wait()
+
+    rig = Rig(tmp_path, model=(model := Refuses()))
+    rig.send("hi")
+    await rig.until(RetryScheduled)
+    rig.engine.set_model(rig.session_id, "m")
+    rig.engine.set_model(rig.session_id, "other")
+    assert (await rig.until(TurnEnded)).reason == "finished"
+    assert model.asked == ["m", "other"]
+    assert [event.delay_s for event in rig.of(RetryScheduled)] == [60.0, 0.0]
+
+
 async def test_sessions_run_side_by_side(tmp_path: Path) -> None:
     store = MemoryStore()
     first = Waits(asyncio.Event(), answer=says("one"))
