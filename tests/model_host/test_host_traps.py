@@ -161,6 +161,26 @@ async def test_what_is_null_where_nothing_is_said_spoils_no_answer(ask: Ask) -> 
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (3, 4)
 
 
+@pytest.mark.parametrize(
+    ("counts", "known"),
+    [
+        ({"prompt_tokens": 3}, (3, None)),
+        ({"completion_tokens": 4}, (None, 4)),
+        ({"prompt_tokens": 3, "completion_tokens": None}, (3, None)),
+        ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, (None, None)),
+    ],
+)
+async def test_usage_of_which_a_part_was_not_sent_is_unknown_in_that_part(
+    counts, known, ask: Ask
+) -> None:
+    script = Raw(
+        [*sse(chunk({"content": "Hi"}), chunk({}, "stop") | {"usage": counts}), b"data: [DONE]\n\n"]
+    )
+    with LoopbackProvider("openai", [script]) as provider:
+        usage = (await ask(provider)).answer.usage
+    assert (usage.input_tokens, usage.output_tokens) == known
+
+
 _COUNTS = {"promptTokenCount": 3, "candidatesTokenCount": 4, "totalTokenCount": 7}
 
 

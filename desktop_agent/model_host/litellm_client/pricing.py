@@ -21,14 +21,17 @@ def usage_of(response: Any) -> Any:
 
 
 def read_usage(response: Any, exchange: Exchange) -> Usage:
-    """Return the counts the provider sent; litellm's own guesses stay unknown."""
+    """Return the counts the provider sent; litellm's own guesses stay unknown.
+
+    So does a 0, which litellm says where nothing was sent: no request and no answer is empty.
+    """
     usage = usage_of(response)
     if usage is None or (exchange.is_stream and not exchange.has_usage):
         return Usage()
     details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
-        _count(getattr(usage, "prompt_tokens", None)),
-        _count(getattr(usage, "completion_tokens", None)),
+        _count(getattr(usage, "prompt_tokens", None)) or None,
+        _count(getattr(usage, "completion_tokens", None)) or None,
         _count(getattr(details, "cached_tokens", None)),
     )
 
