@@ -21,6 +21,8 @@ from desktop_agent.tools.files.patterns import Expression
 _MOST = 200_000
 _LONGEST_GLOB = 200
 _ALWAYS_LEFT_OUT = {".git"}
+# Of POSIX: a link is not followed.
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 class Walk(msgspec.Struct):
@@ -62,11 +64,28 @@ class Walk(msgspec.Struct):
                 yield prefix, folders, names
             return
         with open_folder(self.bounds, self.folder) as top:
-            for root, folders, names, descriptor in os.fwalk(".", dir_fd=top):
-                prefix = "" if root == "." else root.removeprefix("./") + "/"
-                if ".gitignore" in names:
-                    self._note_ignore_file(prefix, lambda d=descriptor: _ignore_file(d))
-                yield prefix, folders, names
+            yield from self._below(top, "")
+
+    def _below(self, descriptor: int, prefix: str) -> Iterator[tuple[str, list[str], list[str]]]:
+        """Walk as os.fwalk does, but on past folders that open and can't be listed, as in /proc."""
+        folders: list[str] = []
+        names: list[str] = []
+        unlisted = contextlib.suppress(OSError) if prefix else contextlib.nullcontext()
+        with unlisted, os.scandir(descriptor) as entries:
+            for entry in entries:
+                (folders if _is_folder(entry) else names).append(entry.name)
+        if ".gitignore" in names:
+            self._note_ignore_file(prefix, lambda: _ignore_file(descriptor))
+        yield prefix, folders, names
+        for name in folders:
+            try:
+                inner = os.open(name, _FOLDER, dir_fd=descriptor)
+            except OSError:
+                continue
+            try:
+                yield from self._below(inner, f"{prefix}{name}/")
+            finally:
+                os.close(inner)
 
     def _note_ignore_file(self, prefix: str, read: Callable[[], bytes]) -> None:
         with contextlib.suppress(OSError):
@@ -77,6 +96,13 @@ class Walk(msgspec.Struct):
             return True
         path = f"{self._above.base}{prefix}{name}"
         return self._above.rules.is_ignored(f"{path}/" if is_folder else path)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _ignore_file(folder: int) -> bytes:

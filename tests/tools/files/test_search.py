@@ -17,7 +17,7 @@ from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.workspace.containment import OutsideWorkspace, make_workspace
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.files.search import glob, grep
-from desktop_agent.tools.files.walk import glob_pattern
+from desktop_agent.tools.files.walk import Walk, glob_pattern
 from tests.engine.workspace.test_programs import first_on_the_path, put
 from tests.tools.conftest import Bench
 
@@ -466,3 +466,12 @@ async def test_a_search_shows_nothing_of_what_a_rule_refuses_to_read(
     assert "needle" in shown
     with pytest.raises(ToolError, match="rule of the person's"):
         await tree.run(grep, pattern="needle", path="src/b.py")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder of /proc")
+def test_a_folder_that_opens_and_cannot_be_listed_is_passed_over() -> None:
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)  # its `net` is such a folder
+        root = Path(f"/proc/{ended.pid}")
+        found = set(Walk(make_workspace(root), root).files())
+    assert {"comm", f"task/{ended.pid}/comm"} <= found
