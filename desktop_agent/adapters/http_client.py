@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 from typing import Any
 
+from desktop_agent.core.network.certificates import certificates_of_others
 from desktop_agent.core.network.imports import import_httpx
 
 _log = logging.getLogger(__name__)
@@ -25,6 +27,11 @@ def new_client(**options: Any) -> Any:
 
     try:
         near: dict[str, Any] = dict.fromkeys(_NEAR)
+        if named := certificates_of_others(os.environ):
+            import ssl
+
+            file, folder = named.get("SSL_CERT_FILE"), named.get("SSL_CERT_DIR")
+            options["verify"] = ssl.create_default_context(cafile=file, capath=folder)
         return httpx.AsyncClient(follow_redirects=False, mounts=near, **options)
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
         why = f"What the environment names as a proxy or as certificates can't be used: {error}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.keys.redaction import is_secret_name
+from desktop_agent.core.network.certificates import certificates_of_others
 from desktop_agent.core.providers import find_provider
 
 _ALLOWED = frozenset({
@@ -41,6 +42,7 @@ def host_environment(source: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return what the host is started with: nothing that is a secret, or redirects litellm."""
     own = os.environ if source is None else source
     kept = {name: value for name, value in own.items() if _is_allowed(name.upper())}
+    kept |= certificates_of_others(kept)
     # A proxy can't reach the model servers of this computer.
     for name in ("no_proxy", "NO_PROXY"):
         kept[name] = ",".join(filter(None, (kept.get(name, ""), "127.0.0.1,localhost,::1")))

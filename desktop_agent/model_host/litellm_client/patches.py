@@ -8,7 +8,10 @@ one with Claude in another dialect.
 
 from __future__ import annotations
 
+import functools
 import json
+import os
+import ssl
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -54,6 +57,10 @@ def install() -> None:
     for module, name, instead in _FOR_ITS_PROXY:
         if hasattr(import_module(module), name):
             setattr(import_module(module), name, instead)
+    http = import_module("litellm.llms.custom_httpx.http_handler")
+    if create := getattr(http, "_create_ssl_context", None):
+        setattr(http, create.__name__, with_folder_of_certificates(create))
+        getattr(http, "_ssl_context_cache", {}).clear()
     # It looks Claude up in its list and in the one of its package, which it reads a second time.
     setattr(utils, "get_bundled_model_cost_map", _list_in_use)  # noqa: B010  (as above)
 
@@ -125,6 +132,21 @@ def by_prefix(check: Bridge) -> Bridge:
         return check(model=model, custom_llm_provider=custom_llm_provider, **rest)
 
     return responses_api_bridge_check
+
+
+def with_folder_of_certificates(
+    create: Callable[..., ssl.SSLContext],
+) -> Callable[..., ssl.SSLContext]:
+    """Return `create` with what SSL_CERT_DIR names: litellm goes by SSL_CERT_FILE alone."""
+
+    @functools.wraps(create)
+    def created(*args: Any, **kwargs: Any) -> ssl.SSLContext:
+        context = create(*args, **kwargs)
+        if folder := os.environ.get("SSL_CERT_DIR"):
+            context.load_verify_locations(capath=folder)
+        return context
+
+    return created
 
 
 Strip = Callable[[list[Any], str], list[Any]]

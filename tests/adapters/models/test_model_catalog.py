@@ -291,11 +291,14 @@ async def test_a_typed_server_that_is_off_is_left_out(tmp_path: Path) -> None:
         ("ALL_PROXY", "socks5://127.0.0.1:9"),
         ("HTTPS_PROXY", "http://proxy:80x"),
         ("SSL_CERT_FILE", "/nothing/there.pem"),
+        ("REQUESTS_CA_BUNDLE", __file__),
     ],
 )
 async def test_a_proxy_of_an_unknown_kind_leaves_this_computers_models_and_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, value)
     async with loopback.serve(loopback.VLLM) as running:
         settings = Settings(servers=(CustomServer("Lab", running.url),))

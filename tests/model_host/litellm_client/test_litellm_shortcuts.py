@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import ssl
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
 from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.adapters.models.host_process import host_environment
-from desktop_agent.model_host.litellm_client.patches import FastJson, only_when_signed
+from desktop_agent.model_host.litellm_client.patches import (
+    FastJson,
+    only_when_signed,
+    with_folder_of_certificates,
+)
+from tests.guard.site import HOST, make_certificates
 from tests.helpers.providers import DIALECTS
 
 _MARK = "__thought__"
@@ -112,3 +121,45 @@ def test_litellm_imports_and_builds_nothing_for_a_request() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [*DIALECTS, "[] []"]
+
+
+def test_certificates_of_a_folder_that_the_environment_names_are_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = make_certificates(tmp_path)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(tmp_path / "site.pem")
+    create = with_folder_of_certificates(lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    with pytest.raises(ssl.SSLCertVerificationError):
+        greet(server, create())
+    # OpenSSL finds a certificate by its name.
+    name = x509.load_pem_x509_certificate(authority.read_bytes()).subject.public_bytes()[2:]
+    number = int.from_bytes(hashlib.sha1(name, usedforsecurity=False).digest()[:4], "little")
+    authority.rename(tmp_path / f"{number:08x}.0")
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    greet(server, create())
+
+
+def greet(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
+    """Let both agree on a connection. Raises SSLError."""
+    sent, answered = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = (
+        client.wrap_bio(answered, sent, server_hostname=HOST),
+        server.wrap_bio(sent, answered, server_side=True),
+    )
+    for end in (*ends, *ends):
+        try:
+            end.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+
+
+@pytest.mark.parametrize("name", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
+def test_certificates_that_are_named_for_other_programs_are_used(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "own.pem"
+    file.touch()
+    for place, variable in ((file, "SSL_CERT_FILE"), (tmp_path, "SSL_CERT_DIR")):
+        assert host_environment({name: str(place)})[variable] == str(place)
+        own = host_environment({name: str(place), "SSL_CERT_FILE": "/own.pem"})
+        assert (own["SSL_CERT_FILE"], "SSL_CERT_DIR" in own) == ("/own.pem", False)
+    assert "SSL_CERT_FILE" not in host_environment({name: str(tmp_path / "gone.pem")})
