@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
-from desktop_agent.core.changes import Choice, PlannedFile, Prospect, UndoPlan
+from desktop_agent.core.changes import ChangeSet, Choice, PlannedFile, Prospect, UndoPlan
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.changes.rows import icon_of, kind_text, renamed_text
 from desktop_agent.gui.kit.fitted_area import fit_dialog, plain_area
@@ -39,14 +39,17 @@ _MOST_ASKED = 50
 _MOST_SAID = 60
 # Of a difference below its question; all of it is on the page of changes.
 _MOST_LINES, _MOST_COMPARED = 14, 200_000
+# Nobody saves a file of their own while a shorter command runs.
+_LONG_S = 5.0
 _CHOICES: tuple[Choice, ...] = ("keep", "restore", "merge")
 
 
 class UndoDialog(QDialog):
     """`decided` starts the undo; closing it in any other way changes nothing.
 
-    `unheld` says in words what else can't come back. With `is_result` it is about what a subagent
-    changed elsewhere, and is to be done here.
+    `unheld` says in words what else can't come back, `may_hold_yours` that it may take back what
+    the person changed. With `is_result` it is about what a subagent changed elsewhere, and is to be
+    done here.
 
     Signals:
         decided(dict): the choice for each path that is in conflict
@@ -67,11 +70,13 @@ class UndoDialog(QDialog):
         is_redo: bool = False,
         is_result: bool = False,
         unheld: Sequence[str] = (),
+        may_hold_yours: bool = False,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._is_redo, self._is_result = is_redo, is_result
         self._unheld = tuple(unheld)
+        self._may_hold_yours = may_hold_yours
         self._asked: list[tuple[tuple[PlannedFile, ...], TabRow]] = []
         self._compared: dict[str, _Comparison] = {}
         self._files: dict[Prospect, list[PlannedFile]] = {}
@@ -128,7 +133,11 @@ class UndoDialog(QDialog):
             return self.tr("Nothing else in this folder is touched.")
         if self._is_result:
             return self.tr("Nothing else in this folder is touched, and Undo takes it all back.")
-        return self.tr("Nothing else in this folder is touched, and Redo brings it all back.")
+        words = self.tr("Nothing else in this folder is touched, and Redo brings it all back.")
+        if self._may_hold_yours:
+            yours = self.tr("What you saved yourself while a command ran is taken back with it.")
+            return f"{words} {yours}"
+        return words
 
     def _fill(self) -> None:
         restored = self.tr("Will be put back") if self._is_redo else self.tr("Will be restored")
@@ -351,6 +360,13 @@ def _tr(text: str) -> str:
 def needs_asking(plan: UndoPlan) -> bool:
     """Whether somebody has to look before it is done."""
     return any(file.prospect in ("conflict", "lost") for file in plan.files)
+
+
+def may_hold_yours(plan: UndoPlan, sets: Iterable[ChangeSet]) -> bool:
+    """Whether a command ran so long that what the person saved meanwhile counts as its."""
+    wanted = set(plan.sets)
+    long = (s for s in sets if s.kind == "command" and s.ended - s.began >= _LONG_S)
+    return any(one.id in wanted for one in long)
 
 
 def can_do(plan: UndoPlan) -> bool:

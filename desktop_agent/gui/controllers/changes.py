@@ -387,13 +387,20 @@ class ChangesController(Controller):
             dialog.open()
 
     def _new_dialog(self, plan: UndoPlan, is_redo: bool) -> UndoDialog:
-        from desktop_agent.gui.changes.undo_dialog import UndoDialog, title_of
+        from desktop_agent.gui.changes.undo_dialog import UndoDialog, may_hold_yours, title_of
 
         agent_id, window = plan.scope.agent_id, self._frame.window()
         info = self._known.agent(agent_id) if agent_id is not None else None
         title = title_of(plan, info.name if info else agent_id or "", is_redo=is_redo)
-        unheld = self._unheld(plan)
-        return UndoDialog(self._theme, plan, title, window, is_redo=is_redo, unheld=unheld)
+        return UndoDialog(
+            self._theme,
+            plan,
+            title,
+            window,
+            is_redo=is_redo,
+            unheld=self._unheld(plan),
+            may_hold_yours=may_hold_yours(plan, self._known.changes.sets),
+        )
 
     def _on_compare(self, dialog: UndoDialog, scope: UndoScope, path: str) -> None:
         self._queries.run(self._compare(dialog, replace(scope, path=path)), "comparing")

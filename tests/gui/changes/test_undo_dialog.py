@@ -4,9 +4,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QScrollArea
 
-from desktop_agent.core.changes import PlannedFile, UndoPlan, UndoScope
+from desktop_agent.core.changes import ChangeSet, PlannedFile, UndoPlan, UndoScope
 from desktop_agent.core.messages import DiffDisplay
-from desktop_agent.gui.changes.undo_dialog import UndoDialog, can_do, needs_asking
+from desktop_agent.gui.changes.undo_dialog import (
+    UndoDialog,
+    can_do,
+    may_hold_yours,
+    needs_asking,
+)
 from desktop_agent.gui.kit.lists.filter_list import FilterList
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from tests.helpers.windows import words_in
@@ -177,6 +182,23 @@ def test_what_else_cannot_come_back_is_told(ask):
     assert "Can’t come back" in said
     assert "2 commits stay." in said
     assert "\u202e" not in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds", "set_id", "is_told"),
+    [
+        ("command", 60, "cs_1", True),
+        ("command", 1, "cs_1", False),
+        ("tool", 60, "cs_1", False),
+        ("command", 60, "cs_2", False),
+    ],
+)
+def test_what_the_person_saved_while_a_command_ran_is_spoken_of(
+    ask, kind, seconds, set_id, is_told
+):
+    made = ChangeSet(set_id, kind, "ag_1", began=1, ended=1 + seconds)
+    dialog = ask(*RESTORED, may_hold_yours=may_hold_yours(plan(*RESTORED), [made]))
+    assert ("What you saved yourself" in words_in(dialog)) == is_told
 
 
 def test_a_redo_says_that_it_puts_back(ask):
