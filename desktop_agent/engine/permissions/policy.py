@@ -79,6 +79,8 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
         )
     if tool.access is not Access.INTERNAL and (reason := _always_asked(preview, situation)):
         return Asked(reason)
+    if any(rule.is_deny and _may_cover(rule, preview, situation) for rule in rules):
+        return Asked("A rule of yours may refuse it: what it runs is only known when it does.")
     if leaves(preview):
         return _outside(rules, preview, situation)
     if allowing := _allowing(rules, preview, situation):
@@ -263,6 +265,13 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
         return refuses(rule.pattern, (*preview.paths, *preview.called), root)
     matches = [allows(rule.pattern, path, root) for path in preview.paths]
     return bool(matches) and all(matches)
+
+
+def _may_cover(rule: Rule, preview: Preview, situation: Situation) -> bool:
+    """Whether a refusing rule may speak of a command of which the shell replaces something."""
+    if not (rule.pattern and preview.command and _holds_here(rule, situation)):
+        return False
+    return _fits(rule, preview) and classify.may_mention(rule.pattern, preview.command)
 
 
 def refusing(rules: Sequence[Rule], workspace: Workspace) -> tuple[Rule, ...]:

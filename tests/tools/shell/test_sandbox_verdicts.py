@@ -375,3 +375,30 @@ async def test_a_git_that_the_agent_could_have_written_writes_nothing(
 
 def test_a_quoted_word_is_one_word_of_git() -> None:
     assert git_use(f"git commit -m {shlex.quote('rm; git push')}").is_writable
+
+
+@pytest.mark.parametrize("holds", [True, False])
+async def test_what_a_rule_may_refuse_once_the_shell_has_replaced_something_is_asked_about(
+    bench: Bench, holds: bool
+) -> None:
+    with_sandbox(bench, holds=holds)
+
+    async def becomes(command: str, *rules: Rule) -> type:
+        preview = await bench.preview(shell, command=command)
+        situation = policy.Situation("free", rules, bench.workspace, is_machine_sandbox=True)
+        return type(policy.verdict(shell, preview, situation))
+
+    refused = Rule("shell", "make deploy", is_deny=True)
+    for command in (
+        "make$x deploy", "make $x", 'm"$x"ake deploy', "mak? deploy", "ma[k]e deploy",
+        "m{ake,} x", "$(echo make) deploy", "for a in deploy; do make $a; done", "eval $x",
+        "FOO=1 $x deploy",
+    ):  # fmt: skip
+        assert await becomes(command) is RUN, command
+        assert await becomes(command, refused) is ASK, command
+        assert await becomes(command, refused, Rule("shell", command)) is ASK, command
+        elsewhere = replace(refused, scope="folder", where="/elsewhere")
+        assert await becomes(command, elsewhere) is RUN, command
+    for command in ("make test $x", "echo $x", "cc *.c", '[ -n "$x" ]', "make"):
+        assert await becomes(command, refused) is RUN, command
+    assert await becomes("make $x", Rule("shell", "rm", is_deny=True)) is RUN

@@ -201,10 +201,24 @@ def mentions(pattern: str, command: str) -> bool:
     """
     wanted = _folded(pattern.split())
     return bool(wanted) and any(
-        wanted == _folded(spelling[: len(wanted)])
-        for simple in _simple_commands(command)
-        for spelling in (simple.words, _named(simple.words), _without_options(simple.words))
+        wanted == _folded(spelling[: len(wanted)]) for spelling in _spellings(command)
     )
+
+
+def may_mention(pattern: str, command: str) -> bool:
+    """Whether a part may start with the pattern's words once the shell has replaced some of its."""
+    wanted = _folded(pattern.split())
+    for spelling in _spellings(command):
+        pairs = zip(wanted, _folded(spelling), strict=False)
+        other = next((word for wish, word in pairs if word != wish), "")
+        if _REPLACED.search(other):
+            return True
+    return False
+
+
+def _spellings(command: str) -> Iterator[list[str]]:
+    for simple in _simple_commands(command):
+        yield from (simple.words, _named(simple.words), _without_options(simple.words))
 
 
 def _folded(words: list[str]) -> list[str]:
@@ -310,6 +324,8 @@ _TEXTS: dict[str, Callable[[list[str]], str]] = {
     "eval": " ".join,
     "trap": _trapped,
 }
+# A variable, which may be empty, or what stands for names of files or several words.
+_REPLACED = re.compile(r"[$`*?]|\[[^\[]|\{[^}]")
 _PROGRAM = re.compile(r"\.(exe|cmd|bat|com)$")
 _INLINE = re.compile(r"-[abd-z]*c[a-z]*")
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
