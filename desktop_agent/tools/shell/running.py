@@ -19,6 +19,7 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.programs import find_program
 from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.new_processes import moment
+from desktop_agent.tools.shell.orphans import Watcher
 from desktop_agent.tools.shell.output import Output
 
 _CHUNK = 64 * 1024
@@ -26,6 +27,8 @@ _CHUNK = 64 * 1024
 _BREATHER_AFTER = 1 << 20
 _BREATHER_S = 0.01
 _PIPE_GRACE_S = 2.0
+# One for all commands of the app.
+WATCHER = Watcher()
 _bash_found: dict[str, str] = {}
 # PowerShell prints in the code page of a console otherwise; where it is locked down, it may not be
 # told so, and goes on.
@@ -72,6 +75,8 @@ class RunningCommand:
         self._settling: asyncio.Task[tuple[str, ...]] | None = None
         self.began = moment()
         self._process = _popen(launch)
+        if self._is_watched:
+            WATCHER.begun(self.pid)
         self._start_reading()
         threading.Thread(target=self._await_exit, daemon=True).start()
 
@@ -84,6 +89,11 @@ class RunningCommand:
     def is_enclosed(self) -> bool:
         """Whether it runs in the sandbox, where nothing of it outlives the shell."""
         return self._enclosure is not None
+
+    @property
+    def _is_watched(self) -> bool:
+        """Whether nothing else ends it when the app is killed."""
+        return sys.platform == "linux" and self._enclosure is None
 
     @property
     def exit_code(self) -> int | None:
@@ -238,6 +248,8 @@ class RunningCommand:
 
     def _await_exit(self) -> None:
         self._process.wait()
+        if self._is_watched:
+            WATCHER.ended(self.pid)
         try:
             # On this thread, which is there already: a look at the processes takes its time.
             self._has_left_none = not process_tree.members(self.mark, self.pid, self.began)

@@ -1,0 +1,60 @@
+"""What becomes of commands whose app was killed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from desktop_agent.tools.shell.orphans import Watcher
+from desktop_agent.tools.shell.running import WATCHER
+from desktop_agent.tools.shell.shell import shell
+from tests.tools.conftest import Bench
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+
+
+@pytest.fixture
+def watcher() -> Iterator[Watcher]:
+    made = Watcher()
+    yield made
+    made.close()
+
+
+def command(words: str) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(["sh", "-c", words], stdout=pipe, start_new_session=True)
+
+
+def test_all_commands_that_run_when_the_app_is_gone_are_ended(watcher: Watcher) -> None:
+    with command("sleep 600 & sleep 600") as first, command("exec sleep 600") as second:
+        with command("true") as over:
+            watcher.begun(over.pid)
+        for one in (first, second):
+            watcher.begun(one.pid)
+        watcher.ended(over.pid)
+        watcher.close()
+        assert first.communicate() == (b"", None)  # the end of all that hold its output
+        assert (first.returncode, second.wait()) == (-signal.SIGTERM, -signal.SIGTERM)
+
+
+def test_a_command_that_has_ended_is_not_ended_again(watcher: Watcher) -> None:
+    """Its number may be somebody else's by then."""
+    with command("read line; exec sleep 600") as other, command("exec sleep 600") as last:
+        for one in (other, last):
+            watcher.begun(one.pid)
+        watcher.ended(other.pid)
+        watcher.close()
+        assert last.wait() == -signal.SIGTERM
+        code = other.poll()
+        other.kill()
+    assert code is None
+
+
+async def test_commands_outside_the_sandbox_are_watched(bench: Bench) -> None:
+    await bench.run(shell, command="sleep 600", run_in_background=True)
+    WATCHER.close()
+    assert await bench.jobs.find("job_1").running.wait() == -signal.SIGTERM
