@@ -266,7 +266,10 @@ class AgentRowBuilder:
     ) -> tuple[AgentRow, ...]:
         """Return the rows of the subagents; `held` are those that wait for more budget."""
         children: dict[AgentId, int] = {}
-        for info in agents:
+        used_up: set[AgentId] = set()
+        for info in agents:  # parents before their children
+            if info.used >= 1.0 or info.parent_id in used_up:
+                used_up.add(info.id)
             if info.parent_id is not None and not info.is_ended:
                 children[info.parent_id] = children.get(info.parent_id, 0) + 1
         self._put_in_order(agents)
@@ -275,7 +278,7 @@ class AgentRowBuilder:
         for place in self._places:
             info = agents[place]
             # It waits for more budget, its own or that of one above it.
-            is_held = info.status == "paused" and (info.id in held or info.used >= 1.0)
+            is_held = info.status == "paused" and (info.id in held or info.id in used_up)
             state = "held" if is_held else _STATES[info.status]
             made[info.id] = self._make(info, state, children.get(info.id, 0), now)
         self._made = made

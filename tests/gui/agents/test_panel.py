@@ -694,6 +694,15 @@ def test_the_time_of_a_paused_agent_stands_still_and_the_pause_is_never_counted(
     assert maker.rows((ended,), (), 9_000.0)[0].elapsed == "30 s"
 
 
+def test_who_waits_for_more_of_a_budget_above_it_is_held_also_after_a_restart() -> None:
+    """Nothing is told of it then but how much is used."""
+    used_up = msgspec.structs.replace(main_agent(), used=1.0)
+    below = (agent(ONE, "a", "paused"), agent(TWO, "b", "paused", parent_id=ONE))
+    for main, state in ((used_up, "held"), (main_agent(), "paused")):
+        rows = AgentRowBuilder().rows((main, *below), (), 0.0)
+        assert {row.state for row in rows} == {state}
+
+
 @pytest.mark.parametrize(
     ("by", "words"),
     [
