@@ -12,6 +12,7 @@ import msgspec
 from desktop_agent.core.events import BranchStarted, CommandRefused, Event, NoteQueued
 from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_note_id
 from desktop_agent.core.notes import Note, is_written
+from desktop_agent.core.parts.origins import EditLine, TaskEdits
 from desktop_agent.engine.agent.agent import Agent
 from desktop_agent.engine.base.ports import Store
 from desktop_agent.engine.base.session import Session
@@ -102,11 +103,16 @@ class BranchCommands(ABC):
 
     def _begin(self, agent: Agent, before: MessageId, notes: Sequence[Note]) -> None:
         begun, session = BranchStarted(agent.id, before, time.time()), agent.session
+        edits = _edits(self._store.notes_in(session.info.id, before))
         queued = (NoteQueued(agent.id, one) for one in notes)
         # Under way from here on: whatever is killed is found at the next start.
         session.begin_branch(before, begun, *queued, status="running", context_tokens=None)
         session.conclude(*unreported(self._store.load_agents(session.info.id)))
         self._sessions.take_path(agent)
+        waiting = _edits(agent.inbox.waiting)
+        for one in edits:  # those made since a branch began that this one stands beside
+            if one not in waiting:
+                agent.inbox.put_edit(one)
         agent.wake()
         self._after_sending(agent, notes[-1])
 
@@ -129,6 +135,12 @@ def _again(said: Sequence[Note]) -> list[Note]:
         msgspec.structs.replace(note, id=new_note_id(), delivery="turn", created_at=now)
         for note in said
     ]
+
+
+def _edits(notes: Sequence[Note]) -> list[EditLine]:
+    """Return the edits of the task list that notes tell of."""
+    told = (note.origin for note in notes)
+    return [line for origin in told if isinstance(origin, TaskEdits) for line in origin.edits]
 
 
 def _with_files(note: Note, said: Sequence[Note]) -> Note:

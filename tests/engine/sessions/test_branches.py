@@ -187,6 +187,22 @@ async def test_the_task_list_is_as_it_was_at_the_message(tmp_path: Path) -> None
         assert [task.id for task in rig.agent(rig.agent_id).tasks.tasks] == [1, 2, 3]
 
 
+async def test_edits_that_were_read_with_a_message_are_told_again_with_it(tmp_path: Path) -> None:
+    async with session(tmp_path, *(says(str(n)) for n in range(4))) as rig:
+        await rig.turn("one")
+        rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text="early"))
+        await rig.turn("two")
+        two = next(text for text in rig.said() if "two" in text)
+        rig.engine.begin_branch(rig.agent_id, rig.message(two))
+        rig.engine.edit_tasks(rig.agent_id, TaskEdit("add", text="late"))
+        await rig.until(TurnEnded, 3)
+        await rig.at_rest()
+        said = rig.said()[-1]
+        assert said.startswith("- added #1: early\n- added #2: late\n")
+        await rig.branch(said)
+        assert rig.said()[-1] == said
+
+
 async def test_while_the_agent_works_a_branch_is_refused_in_words(tmp_path: Path) -> None:
     waits = Waits(asyncio.Event())
     async with session(tmp_path, says("1"), says("b"), waits) as rig:
