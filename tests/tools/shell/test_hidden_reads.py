@@ -58,6 +58,22 @@ def test_no_order_of_the_names_that_a_star_stands_for_is_relied_on(
     assert not is_proven(root, command)
 
 
+@pytest.mark.parametrize("form", ["%n", "'%-5.*ln'", "'%s%n' a", "*"])
+def test_what_sets_a_variable_may_lead_to_a_program_of_the_folder(
+    tmp_path: Path, form: str
+) -> None:
+    """A `PATH` of `0`, `1` or `5` is a folder beside the project's files."""
+    put(tmp_path, "%n", "")
+    for folder in ("0", "1", "5"):
+        put(tmp_path, f"{folder}/ls", f"#!/bin/sh\necho {CANARY}\n").chmod(0o755)
+    values = "3 PATH" if ".*" in form else "PATH"
+    command = f"cd . && printf {form} {values}; ls"
+    assert (form == "*") or CANARY in printed(tmp_path, command)
+    assert not is_proven(tmp_path, command)
+    for plain in ("printf '%s\\n' a", r"printf '100%%\n'", "printf name"):
+        assert is_proven(tmp_path, plain), plain
+
+
 def test_where_all_names_are_read_a_star_is_not_asked_about(tmp_path: Path) -> None:
     root = tmp_path / "project"
     for name in ("a.txt", "b.txt", "src/c.txt", "src/d.txt"):

@@ -99,6 +99,7 @@ _FORMS: dict[str, _Form] = {
     "sha256sum": _Form("b"),
 }
 _DATE_FORMAT = re.compile(r"\+[^\0]*")
+_PRINTF_SETS = re.compile(r"%[-+ #'0-9.*hjlLtz$]*n")
 _SED_PRINT = re.compile(r"(\d{1,9}|\$)(,(\d{1,9}|\$))?p")
 _FIND_TESTS = frozenset({
     "-name", "-iname", "-path", "-ipath", "-type", "-maxdepth", "-mindepth", "-size", "-newer",
@@ -347,7 +348,10 @@ def _type(arguments: list[str]) -> Look | None:
 
 
 def _printf(arguments: list[str]) -> Look | None:
-    return Look() if arguments and not arguments[0].startswith("-") else None
+    """Refuse `%n`: what follows is the name of a variable that is set, such as `PATH`."""
+    if not arguments or arguments[0].startswith("-"):
+        return None
+    return None if any(map(_PRINTF_SETS.search, arguments)) else Look()
 
 
 def _echo(arguments: list[str]) -> Look | None:
