@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -72,6 +73,24 @@ def test_what_sets_a_variable_may_lead_to_a_program_of_the_folder(
     assert not is_proven(tmp_path, command)
     for plain in ("printf '%s\\n' a", r"printf '100%%\n'", "printf name"):
         assert is_proven(tmp_path, plain), plain
+
+
+@pytest.mark.parametrize(
+    "redirect", ["2&>/dev/null", "12345678901>/dev/null", "99999999999999999999>&2"]
+)
+def test_a_number_that_is_no_descriptor_is_the_name_of_a_file(
+    tmp_path: Path, redirect: str
+) -> None:
+    root, number = tmp_path / "project", re.match("[0-9]+", redirect)
+    put(root, "a", CANARY)
+    outside = put(tmp_path, "outside")
+    assert number is not None
+    (root / number[0]).symlink_to("../outside")
+    assert not is_proven(root, f"uniq a {redirect}")
+    printed(root, f"uniq a {redirect}")
+    assert outside.read_text().strip() == CANARY, "uniq writes to its second file"
+    assert is_proven(root, "uniq a 2>/dev/null")
+    assert is_proven(root, "uniq a 2>&1")
 
 
 def test_where_all_names_are_read_a_star_is_not_asked_about(tmp_path: Path) -> None:

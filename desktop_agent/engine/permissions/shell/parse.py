@@ -130,9 +130,8 @@ class _Reader:
         self._began = self._at
 
     def _read_redirect(self) -> None:
-        is_number = self._word is not None and re.fullmatch(r"[0-9]+", "".join(self._word))
-        if is_number and not self._is_quoted:
-            self._word = None  # the descriptor in 2>file
+        if self._is_behind_descriptor():
+            self._word = None
         self._end_word()
         self._miss_target()
         if self._text.startswith(("<(", ">("), self._at):
@@ -147,6 +146,12 @@ class _Reader:
         )
         self._at += len(sign)
         self._sign = sign
+
+    def _is_behind_descriptor(self) -> bool:
+        """Whether the word before is the number in `2>file`; `2&>file` and long ones are words."""
+        if self._word is None or self._is_quoted or self._text[self._at] == "&":
+            return False
+        return re.fullmatch(r"[0-9]{1,9}", "".join(self._word)) is not None
 
     def _read_quoted(self, quote: str) -> None:
         end = self._at + 1
