@@ -52,7 +52,7 @@ class FolderWalk:
     """Walks a root again and again; one thread at a time.
 
     `is_protected` judges a folder and a name in it. Links are not followed, and nothing is
-    looked for inside a place of git or a protected folder.
+    looked for inside a place of git. Inside a protected folder places of git alone are.
     """
 
     def __init__(self, root: str, is_protected: Callable[[str, str], bool]) -> None:
@@ -68,17 +68,18 @@ class FolderWalk:
         git: dict[str, tuple[int, int]] = {}
         protected: list[str] = []
         # By depth: where there are too many folders, the deepest are left out.
-        level, depth = [self._root], 0
+        level, depth = [(self._root, False)], 0
         while level and len(self._known) < _MOST_FOLDERS:
             depth += 1
-            below: list[str] = []
-            for path in level:
+            below: list[tuple[str, bool]] = []
+            for path, is_inside in level:
                 folder = self._look(path, known.get(path))
                 if folder is None:
                     continue
                 self._known[path] = folder
-                below += [f"{path}/{name}" for name in folder.folders]
-                if depth <= _DEEPEST_PROTECTED:
+                closed = folder.protected
+                below += [(f"{path}/{n}", is_inside or n in closed) for n in folder.folders]
+                if depth <= _DEEPEST_PROTECTED and not is_inside:
                     protected += [f"{path}/{name}" for name in folder.protected]
                 for name in folder.git:
                     place = f"{path}/{name}" if name else path
@@ -128,11 +129,10 @@ class FolderWalk:
         is_own = not _INSTALLED.intersection(path[len(self._root) :].split("/"))
         others = [name for name in names if name not in git] if is_own else []
         protected = [name for name in others if self._is_protected(path, name)]
-        closed = {*git, *protected}
         folders = tuple(
             entry.name
             for entry in entries
-            if entry.name not in closed and entry.is_dir(follow_symlinks=False)
+            if entry.name not in git and entry.is_dir(follow_symlinks=False)
         )
         # A folder that looks like a bare repository is one to git, whatever else is in it.
         bare = ("",) if any(each.issubset(names) for each in _BARE) else ()

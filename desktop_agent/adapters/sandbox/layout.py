@@ -172,7 +172,7 @@ def _protect(
 ) -> Protected:
     # What is hidden for another reason stays hidden.
     git = [place for each in found.values() for place in each.git if not mounts.is_hidden(place)]
-    protected = [place for each in found.values() for place in each.protected]
+    protected = tuple(place for each in found.values() for place in each.protected)
     if len(git) > _MOST_GIT:
         raise ToolError(
             f"the folder has more than {_MOST_GIT} repositories in it, which the sandbox can't "
@@ -182,7 +182,9 @@ def _protect(
         if mounts.is_writable(path) and not os.path.islink(path):  # noqa: PTH114
             mounts.show(path)
     near = [place for place in git if _is_in_any(directory, (os.path.dirname(place),))]  # noqa: PTH120
-    opened = git if len(git) <= _MOST_OPENED else near
+    few = git if len(git) <= _MOST_OPENED else near
+    # What lies in a protected folder is as that is.
+    opened = [place for place in few if not _is_in_any(place, protected)]
     result = git_places.protect(mounts, git, opened if boundary.is_git_writable else (), hooks)
     # What is only read still has to be found: the repository of a linked work tree, say.
     others = [f"{root}/.git" for root in boundary.read_roots if root not in found]
