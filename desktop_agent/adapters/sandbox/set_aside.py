@@ -55,7 +55,7 @@ def remember(
 ) -> Before:
     """Return how it is now."""
     known = {path: identity(path) for path in _in_known(git)}
-    paths = (path for each in found.values() for path in each.protected)
+    paths = (path for each in found.values() for path in _with_inner(each.protected))
     protected = {path: (identity(path), identity(os.path.dirname(path))) for path in paths}  # noqa: PTH120
     return Before(found, git, known, named, refused, protected)
 
@@ -128,17 +128,30 @@ def _new_starters(before: Before, after: dict[str, Found]) -> Iterator[tuple[str
     names = [os.path.basename(one.rstrip("/")).casefold() for one in before.named]  # noqa: PTH119
     moved = frozenset(own for own, _ in before.protected.values())
     for root, found in after.items():
-        for path in found.protected:
-            if _was_there(before, path) or identity(path) in moved:
+        for path in _with_inner(found.protected):
+            if not _is_starter(path) or _was_there(before, path) or identity(path) in moved:
                 continue
-            if any(_is_named(path, name) for name in names):
-                continue
-            name = os.path.basename(path).casefold()  # noqa: PTH119
-            if name in _RUN_NAMES:
+            if not any(_is_named(path, name) for name in names):
                 yield root, path
-            for inner in _RUN_WITHIN.get(name, ()):
-                if os.path.lexists(f"{path}/{inner}") and not os.path.islink(path):  # noqa: PTH114
-                    yield root, f"{path}/{inner}"
+
+
+def _with_inner(protected: Sequence[str]) -> Iterator[str]:
+    """Yield what is protected, and of protected folders what in them runs."""
+    for path in protected:
+        yield path
+        if os.path.islink(path):  # noqa: PTH114
+            continue
+        for inner in _RUN_WITHIN.get(os.path.basename(path).casefold(), ()):  # noqa: PTH119
+            if os.path.lexists(f"{path}/{inner}"):
+                yield f"{path}/{inner}"
+
+
+def _is_starter(path: str) -> bool:
+    """Whether it runs when somebody comes by; a link by a folder's name may lead to any."""
+    name = os.path.basename(path).casefold()  # noqa: PTH119
+    if name in _RUN_WITHIN:
+        return os.path.islink(path)  # noqa: PTH114
+    return name in _RUN_NAMES or name in _RUN_WITHIN.get(path.casefold().split("/")[-2], ())
 
 
 def _was_there(before: Before, path: str) -> bool:
