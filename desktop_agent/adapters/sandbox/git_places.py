@@ -18,7 +18,7 @@ from desktop_agent.adapters.sandbox.small_file import read_small
 # What makes git run a program, or read its settings from elsewhere.
 RUNS_BY_ITSELF = ("config", "config.worktree", "commondir", "gitdir", "hooks", "modules")
 _KEPT = (*RUNS_BY_ITSELF, "info", "worktrees")
-_POINTER = "gitdir:"
+_POINTER = "gitdir: "
 
 
 class Protected(msgspec.Struct, frozen=True):
@@ -85,7 +85,7 @@ def folders_of(place: str) -> tuple[str, ...]:
     own = os.path.realpath(os.path.join(os.path.dirname(place), named))  # noqa: PTH118, PTH120
     if not _points_back(own, place):
         return ()
-    if not _read_line(f"{own}/commondir"):
+    if not _read_path(f"{own}/commondir"):
         return (own,)
     common = shared_by(own)
     return (common, own) if common else ()
@@ -96,7 +96,7 @@ def shared_by(own: str) -> str:
 
     Nothing where it names none, or one that it does not lie in.
     """
-    shared = _read_line(f"{own}/commondir")
+    shared = _read_path(f"{own}/commondir")
     common = os.path.realpath(os.path.join(own, shared)) if shared else ""  # noqa: PTH118
     return common if common and PurePath(own).is_relative_to(f"{common}/worktrees") else ""
 
@@ -129,7 +129,7 @@ def _protect_folder(mounts: Mounts, folder: str, *, is_writable: bool) -> None:
 
 def _points_back(own: str, place: str) -> bool:
     """Whether a repository names the `.git` file that names it, or has it as a submodule."""
-    back = _read_line(f"{own}/gitdir")
+    back = _read_path(f"{own}/gitdir")
     if back:
         joined = os.path.join(own, back)  # noqa: PTH118
         return os.path.realpath(joined) == os.path.realpath(place)
@@ -140,10 +140,15 @@ def _points_back(own: str, place: str) -> bool:
 
 
 def _pointer(place: str) -> str:
-    line = _read_line(place)
-    return line.removeprefix(_POINTER).strip() if line.startswith(_POINTER) else ""
+    named = _read_path(place)
+    return named.removeprefix(_POINTER) if named.startswith(_POINTER) else ""
 
 
-def _read_line(path: str) -> str:
-    """Return the first line of a small plain file, nothing if there is none."""
-    return read_small(path, follows=False).partition("\n")[0].strip()
+def _read_path(path: str) -> str:
+    """Return the path in a small plain file exactly as git takes it, nothing if there is none.
+
+    Spaces at its end, and line feeds in it, belong to it; of what holds a zero byte git reads
+    a part, so that is nothing here.
+    """
+    held = read_small(path, follows=False)
+    return "" if "\ufffd" in held else held.rstrip("\r\n")

@@ -36,7 +36,8 @@ class Before(msgspec.Struct, frozen=True):
 
     `known` is what made git run programs already: the person's own. `named` are patterns of what
     the command was to make, as it was asked about. `refused` is what rules kept it from changing.
-    `protected` has each protected file's identity and that of the folder it lay in, by path.
+    `protected` has each protected file's identity and that of the folder it lay in, by path,
+    `behind` what `.git` files led to, by theirs.
     """
 
     found: dict[str, Found]
@@ -45,6 +46,7 @@ class Before(msgspec.Struct, frozen=True):
     named: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     protected: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {}
+    behind: dict[str, tuple[tuple[int, int], ...]] = {}
 
 
 def remember(
@@ -57,7 +59,8 @@ def remember(
     known = {path: identity(path) for path in _in_known(git)}
     paths = (path for each in found.values() for path in _with_inner(each.protected))
     protected = {path: (identity(path), identity(os.path.dirname(path))) for path in paths}  # noqa: PTH120
-    return Before(found, git, known, named, refused, protected)
+    behind = {place: _behind(place) for each in found.values() for place in each.git}
+    return Before(found, git, known, named, refused, protected, behind)
 
 
 def set_aside_refused(boundary: Boundary, before: tuple[str, ...]) -> tuple[str, ...]:
@@ -173,7 +176,7 @@ def _new_hazards(before: Before, after: dict[str, Found]) -> Iterator[tuple[str,
         known = {os.path.realpath(place) for place in (*was, *found.git)} | set(before.git.folders)
         moved = {now: place for place, now in was.items()}
         for place, now in found.git.items():
-            if was.get(place) == now:
+            if was.get(place) == now and before.behind.get(place) == _behind(place):
                 continue
             is_moved = now in moved and _is_folder(place)
             new = _in_moved(before, moved[now], place) if is_moved else _in_new(place, known)
@@ -221,6 +224,13 @@ def _in_new(place: str, known: set[str]) -> Iterator[str]:
             yield place
             return
         yield from _in_own(own, is_linked=bool(shared))
+
+
+def _behind(place: str) -> tuple[tuple[int, int], ...]:
+    """Return which folders a `.git` file leads to now: what lies on its way may be replaced."""
+    if not os.path.isfile(place) or os.path.islink(place):  # noqa: PTH113, PTH114
+        return ()
+    return tuple(map(identity, git_places.folders_of(place)))
 
 
 def _is_folder(path: str) -> bool:

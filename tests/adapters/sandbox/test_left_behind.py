@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.sandbox.bench import Bench, make_repository
+from tests.adapters.sandbox.bench import Bench, interpreter, make_repository
 from tests.adapters.sandbox.conftest import need_sandbox
 
 PLACES = ("credentials", "lib.git", ".vscode/sub", ".github/workflows", "a/b/c/d/x.key/sub")
@@ -54,3 +54,64 @@ async def test_a_flood_of_files_hides_no_task_made_later_in_an_empty_folder(benc
     await bench.run("for i in $(seq 210); do : > $i.key; done; mkdir .vscode")
     (line,) = (await bench.run("echo {} > .vscode/tasks.json")).lines
     assert line.startswith(f"{bench.work}/.vscode/tasks.json would run by itself")
+
+
+# Repositories inside git's own folders, which are not searched, and `.git` files that lead there.
+_POINTERS = """
+import os, sys
+def repository(path, tree, evil):
+    for name in ("objects", "refs"):
+        os.makedirs(f"{path}/{name}")
+    open(f"{path}/HEAD", "w").write("ref: refs/heads/main\\n")
+    open(f"{path}/config", "w").write(f"[core]\\n\\tworktree = {os.path.abspath(tree)}\\n"
+        + f"\\tfsmonitor = {os.path.abspath('program')}\\n" * evil)
+def tree(name, line):
+    os.mkdir(name)
+    open(f"{name}/.git", "w").write(f"gitdir: ../{line}\\n")
+open("program", "w").write("#!/bin/sh\\ntouch " + os.path.abspath("ran") + "\\n")
+os.chmod("program", 0o755)
+"""
+_MISREAD = """
+repository("top/.git", ".", False)
+for number, end in enumerate(("\\nx", " ", "\\0x")):
+    plain, evil = f"top/.git/{number}", f"top/.git/{number}{end}"
+    if end[0] == "\\0":
+        plain, evil = f"{plain}\\ufffdx", plain
+    repository(plain, f"tree{number}", False)
+    repository(evil, f"tree{number}", True)
+    tree(f"tree{number}", f"top/.git/{number}{end}")
+own = "top/.git/worktrees/shared"
+repository(own, "shared", False)
+repository("top/.git/worktrees/.. ", "shared", True)
+open(f"{own}/commondir", "w").write("../.. \\n")
+open(f"{own}/gitdir", "w").write(os.path.abspath("shared/.git") + "\\n")
+tree("shared", own)
+"""
+_REPLACED = """
+for name in ("one", "two"):
+    repository(f"{name}/.git", name, False)
+    repository(f"{name}/.git/a", "tree0", name == "two")
+    repository(f"{name}/.git/b", "tree1", name == "two")
+os.symlink("one/.git", "link")
+tree("tree0", "link/a")
+tree("tree1", "one/.git/b")
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "then", "trees"),
+    [
+        (_MISREAD, "", ("tree0", "tree1", "tree2", "shared")),
+        (_REPLACED, "ln -sfn two/.git link", ("tree0",)),
+        (_REPLACED, "mv one old; mv two one", ("tree1",)),
+    ],
+)
+async def test_a_pointer_leads_git_to_no_repository_that_was_not_looked_at(
+    bench: Bench, made: str, then: str, trees: tuple[str, ...]
+) -> None:
+    await bench.run([*interpreter(), "-c", _POINTERS + made])
+    if then:
+        await bench.run(then)
+    for tree in trees:
+        bench.free(f"git -C {tree} status")
+    assert not (bench.work / "ran").exists()
