@@ -141,3 +141,30 @@ def test_a_change_in_the_second_in_which_git_looked_is_copied(tmp_path: Path) ->
     store, copy = store_of(folder, tmp_path / "store"), tmp_path / "copy"
     store.copy(store.snapshot(folder), copy)
     assert (copy / "beds.txt").read_text() == file.read_text()
+
+
+def test_nothing_that_a_repository_in_the_folder_says_of_itself_is_started(tmp_path: Path) -> None:
+    folder, ran, program = tmp_path / "folder", tmp_path / "ran", tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\ncat\n")
+    program.chmod(0o755)
+    folder.mkdir()
+    git(folder, "init", "--quiet")
+    inner = folder / "inner"
+    git(folder, "init", "--quiet", "inner")
+    (inner / ".gitattributes").write_text("* filter=x\n")
+    git(inner, "add", ".")
+    git(inner, "commit", "--quiet", "-m", "first")
+    here = git(inner, "rev-parse", "HEAD").strip()
+    away = f"160000,{here},away"
+    git(folder, "update-index", "--add", "--cacheinfo", away, "--cacheinfo", f"160000,{here},gone")
+    git(folder, "add", "inner")
+    git(inner, "config", "filter.x.clean", str(program))
+    (inner / ".gitattributes").write_text("*\tfilter=x\n")
+    (folder / "away").mkdir()
+    store = store_of(folder, tmp_path / "store")
+    commit = store.snapshot(folder)
+    assert store.checkpoint(commit, commit, folder) == commit
+    assert not ran.exists()
+    listed = git(store.path, "ls-tree", commit)
+    # What is not checked out stays known.
+    assert listed == f"160000 commit {here}\taway\n160000 commit {here}\tinner\n"

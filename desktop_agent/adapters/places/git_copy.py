@@ -37,6 +37,7 @@ _LARGEST_SENT, _MOST_SENT = 16 << 20, 64 << 20
 MOST_PACKED = 240 << 20
 MOST_PATCH = 160 << 20
 _NO_OBJECT = b"0" * 40
+_STAGED = ("ls-files", "--stage", "-z")
 _PRIVATE = (
     ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.kdbx", "id_rsa*",
     "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
@@ -264,6 +265,7 @@ class GitStore:
             gone = ("rm", "-r", "-f", "--cached", "--quiet", "--ignore-unmatch", "--", *taken)
             self._git(*gone, cwd=folder, own=own)
         taken = ("add", "--all", "--", ".", *excluded)
+        known = self._without_repositories(own)
         try:
             self._git(*taken, cwd=folder, own=own)
         except GitError:
@@ -272,7 +274,32 @@ class GitStore:
             if not unborn:
                 raise
             self._git(*taken, *unborn, cwd=folder, own=own)
+        self._with_repositories(known, folder, own)
         return self._git("write-tree", own=own).strip()
+
+    def _without_repositories(self, own: Mapping[str, str]) -> dict[bytes, bytes]:
+        """Take repositories in the folder out of an index; return what it said of each, by path.
+
+        Of those it has git asks whether they are changed, by a git that goes by their settings;
+        of new ones it only reads the last commit.
+        """
+        entries = (line.split(b"\t", 1) for line in self._run(_STAGED, own).split(b"\0")[:-1])
+        known = {path: about for about, path in entries if about.startswith(b"160000 ")}
+        gone = b"".join(b"0 " + _NO_OBJECT + b"\t" + path + b"\0" for path in known)
+        if known:
+            self._run(("update-index", "-z", "--index-info"), own, given=gone)
+        return known
+
+    def _with_repositories(
+        self, known: Mapping[bytes, bytes], folder: Path, own: Mapping[str, str]
+    ) -> None:
+        """Put back those that were not taken anew: they are not checked out."""
+        if not known:
+            return
+        taken = {line.split(b"\t", 1)[1] for line in self._run(_STAGED, own).split(b"\0")[:-1]}
+        empty = [path for path in known if path not in taken and _is_folder(folder, path)]
+        lines = b"".join(known[path] + b"\t" + path + b"\0" for path in empty)
+        self._run(("update-index", "-z", "--index-info"), own, given=lines)
 
     def _git(
         self, *arguments: str, own: Mapping[str, str] | None = None, cwd: Path | None = None
@@ -372,6 +399,11 @@ def _repositories_in(folder: Path) -> Iterator[str]:
         if Path(place) != folder and ".git" in (*folders, *names):
             yield Path(place).relative_to(folder).as_posix()
             folders.clear()
+
+
+def _is_folder(folder: Path, path: bytes) -> bool:
+    place = folder / os.fsdecode(path)
+    return place.is_dir() and not place.is_symlink()
 
 
 def _branch(commit: str) -> str:
