@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 from desktop_agent.core.changes import FileState, UndoError
 from desktop_agent.core.pipes.no_window import NO_WINDOW
+from desktop_agent.engine.workspace.programs import find_program
 
 LARGEST = 4 << 20
 _TIMEOUT_S = 20.0
@@ -76,8 +76,8 @@ class Merger:
 
 @functools.cache
 def find_git() -> str | None:
-    """Return where git is, or None."""
-    return shutil.which("git")
+    """Return where git is, or None: not what an agent has put in its place."""
+    return find_program("git") or None
 
 
 def _run(git: str, folder: Path) -> bytes | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-import shutil
 import subprocess
 
 import msgspec
@@ -13,6 +12,7 @@ import msgspec
 from desktop_agent import __version__, paths
 from desktop_agent.adapters.sandbox.sandbox import BubblewrapSandbox
 from desktop_agent.core.pipes.outpost_pipe import PROTOCOL, About
+from desktop_agent.engine.workspace.programs import find_program
 from desktop_agent.outpost.ray_cluster import NoCluster, join
 
 
@@ -35,8 +35,8 @@ async def _about_this() -> About:
 
 
 def _git() -> str:
-    program = shutil.which("git")
-    if program is None:
+    program = find_program("git")
+    if not program:
         return ""
     asked = [program, "--version"]
     told = subprocess.run(asked, capture_output=True, stdin=subprocess.DEVNULL, check=False)

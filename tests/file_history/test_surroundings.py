@@ -18,6 +18,7 @@ import pytest
 from desktop_agent.core.changes import ChangeSet, FileState, UndoError
 from desktop_agent.file_history import merge
 from desktop_agent.file_history.history import History, HistoryFull, PathChange
+from tests.engine.workspace.test_programs import first_on_the_path, put
 from tests.file_history.folders import ABSENT, MAIN, PLENTY, SESSION, Folder, look
 from tests.file_history.histories import memory
 
@@ -271,6 +272,22 @@ def test_without_git_nothing_is_offered_to_be_merged(
     (file,) = folder.plan().files
     assert (file.prospect, file.can_merge) == ("conflict", False)
     assert folder.undo({"a.txt": "merge"}).kept == ("a.txt",)
+    merge.find_git.cache_clear()
+
+
+def test_what_an_agent_put_in_the_place_of_git_does_not_merge(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, mark = tmp_path / "venv/bin/git", tmp_path / "mark"
+    first_on_the_path(monkeypatch, put(theirs, mark).parent)
+    (tmp_path / "venv/pyvenv.cfg").touch()
+    merge.find_git.cache_clear()
+    folder.write("a.txt", "1\n2\n3\n4\n5\n")
+    with folder.call("call_1"):
+        folder.write("a.txt", "0\n1\n2\n3\n4\n5\n")
+    folder.write("a.txt", "0\n1\n2\n3\n4\n5\n6\n")
+    assert folder.undo({"a.txt": "merge"}).merged == ("a.txt",)
+    assert not mark.exists()
     merge.find_git.cache_clear()
 
 

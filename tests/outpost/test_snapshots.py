@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.adapters.places.git_copy import GitStore, unsent
+from tests.engine.workspace.test_programs import first_on_the_path, put
 from tests.outpost.rig import garden, git, state
 from tests.outpost.test_batch_files import store_of
 
@@ -141,6 +142,16 @@ def test_a_change_in_the_second_in_which_git_looked_is_copied(tmp_path: Path) ->
     store, copy = store_of(folder, tmp_path / "store"), tmp_path / "copy"
     store.copy(store.snapshot(folder), copy)
     assert (copy / "beds.txt").read_text() == file.read_text()
+
+
+def test_what_an_agent_put_in_the_place_of_git_makes_no_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, mark = garden(tmp_path / "garden"), tmp_path / "mark"
+    first_on_the_path(monkeypatch, put(folder / "venv/bin/git", mark).parent)
+    (folder / "venv/pyvenv.cfg").touch()
+    assert "beds.txt" in copied(folder, tmp_path / "place")
+    assert not mark.exists()
 
 
 def test_nothing_that_a_repository_in_the_folder_says_of_itself_is_started(tmp_path: Path) -> None:

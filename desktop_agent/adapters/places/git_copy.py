@@ -17,6 +17,7 @@ from pathlib import Path
 
 from desktop_agent.core.changes import FarFile, FarState
 from desktop_agent.core.pipes.no_window import NO_WINDOW
+from desktop_agent.engine.workspace.programs import find_program
 
 _SAFE = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
@@ -421,6 +422,9 @@ def _far(mode: bytes, content: tuple[int, bytes | None]) -> FarState:
 def _run(arguments: Iterable[str], own: Mapping[str, str], cwd: Path, given: bytes = b"") -> bytes:
     if not cwd.is_dir():
         raise GitError(f"{cwd.name} is no folder any more")
+    # Never what an agent has put in its place.
+    if not (program := find_program("git")):
+        raise GitError("git is not installed")
     kept = {name: os.environ[name] for name in _OWN if name in os.environ}
     quiet = {
         "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0",
@@ -428,7 +432,7 @@ def _run(arguments: Iterable[str], own: Mapping[str, str], cwd: Path, given: byt
     }  # fmt: skip
     try:
         done = subprocess.run(
-            ["git", *_SAFE, *arguments],
+            [program, *_SAFE, *arguments],
             cwd=cwd,
             env={**kept, **quiet, **own},
             input=given,
