@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, Qt, QUrl
@@ -14,6 +15,17 @@ from desktop_agent.gui.kit.safe_text import with_marks
 
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::1", "::"})
 _SCHEMES = ("http", "https", "mailto")
+# What a desktop starts, or may start, where it is told to open it.
+_STARTED = frozenset({
+    ".desktop", ".appimage", ".run", ".jar", ".jnlp", ".exe", ".msi", ".com", ".bat", ".cmd",
+    ".app", ".command", ".tool", ".terminal", ".workflow", ".action", ".pkg", ".mpkg",
+    ".fileloc", ".inetloc", ".webloc", ".url", ".lnk",
+})  # fmt: skip
+_STARTED_ON_WINDOWS = frozenset({
+    ".application", ".appref-ms", ".chm", ".cpl", ".hta", ".inf", ".js", ".jse", ".msc", ".msp",
+    ".pif", ".ps1", ".py", ".pyw", ".reg", ".scf", ".scr", ".settingcontent-ms", ".vb", ".vbe",
+    ".vbs", ".ws", ".wsf", ".wsh",
+})  # fmt: skip
 
 
 def open_link(address: str) -> None:
@@ -55,7 +67,8 @@ def host_of(url: QUrl) -> str:
 def open_path(path: str, workspace: Workspace | None) -> bool:
     """Open a file or folder with the user's program; return whether it may be and is there.
 
-    It may be below the session's folders, and be the whole output of a command.
+    It may be below the session's folders, and be the whole output of a command. Of what a desktop
+    would start its folder is opened: an agent may have written it.
     """
     if workspace is None:
         return False
@@ -63,8 +76,18 @@ def open_path(path: str, workspace: Workspace | None) -> bool:
     # A method of the path would raise on a name that is too long.
     if real is None or not os.path.exists(real):  # noqa: PTH110
         return False
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(real)))
+    shown = real.parent if _is_started(real) else real
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(shown)))
     return True
+
+
+def _is_started(real: Path) -> bool:
+    kind = Path(real.name.rstrip(". ")).suffix.casefold()
+    if kind in _STARTED or (sys.platform == "win32" and kind in _STARTED_ON_WINDOWS):
+        return True
+    # The Finder runs a program without a suffix in a terminal.
+    is_program = sys.platform == "darwin" and not kind and real.is_file()
+    return is_program and os.access(real, os.X_OK)
 
 
 def real_path(path: str, workspace: Workspace) -> Path | None:

@@ -44,6 +44,23 @@ def test_the_whole_output_of_a_command_opens_and_nothing_else_of_the_app(program
     assert programs.opened == [output]
 
 
+@pytest.mark.parametrize("name", ["a.desktop", "A.Command", "b.EXE", "c.jar", "README.md", "d.url"])
+def test_what_a_desktop_would_start_is_shown_in_its_folder(programs, tmp_path, name):
+    """Also when it is a link that has the name of a text."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    (folder / "run.desktop").write_text("[Desktop Entry]\nExec=true\n")
+    if name == "README.md":
+        (tmp_path / name).symlink_to("tools/run.desktop")
+    else:
+        (tmp_path / name).symlink_to(f"tools/{name}")
+        (folder / name).write_text("x")
+    (folder / "plain.md").write_text("x")
+    assert open_path(name, Workspace(str(tmp_path)))
+    assert open_path("tools/plain.md:12", Workspace(str(tmp_path)))
+    assert programs.opened == [folder, folder / "plain.md"]
+
+
 def test_a_path_that_can_not_be_is_not_there_instead_of_an_error(tmp_path):
     workspace = Workspace(str(tmp_path))
     (tmp_path / "loop").symlink_to("loop")
