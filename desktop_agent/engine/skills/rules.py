@@ -25,10 +25,14 @@ _LONGEST_NAME = 200
 _LONGEST_TEXT = 20_000
 
 # Control characters, marks that turn the direction of text, and characters without a shape:
-# what is read must be what is seen.
+# what is read must be what is seen. Selectors of a variant and joiners are part of signs and of
+# scripts, where they stand behind one; in rows, or behind plain letters, they spell hidden text.
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0"
+    "\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]|(?<![^\x00-\x7f\u200c\u200d\ufe0e\ufe0f])[\ufe0e\ufe0f]"
+    "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]"
 )
 
 _UNSEEN_ASCII = bytes(code for code in range(128) if _UNSEEN.match(chr(code)))

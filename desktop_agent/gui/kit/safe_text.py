@@ -24,7 +24,11 @@ _LINE_BREAKING = re.compile("[\n\t]")
 _UNUSUAL = re.compile(r"[^ -~\n\t]")
 _UNBROKEN = re.compile(rf"[^\s\u200b]{{{UNBROKEN_LIMIT}}}(?=[^\s\u200b])")
 _LONG_WORD = re.compile(r"[^\s\u200b]{30}(?=[^\s\u200b])")
-_BLANK_LOOKING = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0"
+_BLANK_LOOKING = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u2800\u3164\uffa0"
+)
+# It makes a sign of what it follows, an emoji; behind anything else it is nothing to see.
+_LONE_SELECTOR = re.compile("(?<![^\x00-\x7f\ufe0f])\ufe0f(?!\u20e3)")
 
 
 def typed_text(raw: str) -> str:
@@ -87,6 +91,8 @@ def label_text(text: str) -> str:
 
 def with_marks(text: str) -> str:
     """Return the text with every hidden, control or direction character shown as a mark."""
+    if "\ufe0f" in text:
+        text = _LONE_SELECTOR.sub(lambda found: _mark(found[0]), text)
     return _UNUSUAL.sub(lambda found: _mark(found[0]) if _is_hidden(found[0]) else found[0], text)
 
 

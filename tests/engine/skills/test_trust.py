@@ -625,8 +625,11 @@ def test_a_pipe_in_place_of_the_instructions_holds_nobody_up(tmp_path: Path) -> 
 
 
 def test_marks_that_can_not_be_seen_are_left_out_of_instructions(tmp_path: Path) -> None:
-    (tmp_path / "AGENTS.md").write_text("Use tabs.\U000e0041\u202e\u200b")
-    assert paths_of(tmp_path) == [("AGENTS.md", "Use tabs.")]
+    signs = "❤\ufe0f\u200d🔥 می\u200cخواهم ✔\ufe0e"
+    spelt = "\U000e0155\U000e0163\u180b\ufe01", "\ufe0f", "\u200d\u200c\u200d"
+    text = f"Use\ufe0f t{spelt[0]}abs.\U000e0041\u202e\u200b {signs}{spelt[1]} x{spelt[2]}"
+    (tmp_path / "AGENTS.md").write_text(text)
+    assert paths_of(tmp_path) == [("AGENTS.md", f"Use tabs. {signs} x")]
 
 
 def test_what_can_not_be_read_is_logged_once_not_at_every_look(

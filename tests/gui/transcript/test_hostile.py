@@ -186,9 +186,12 @@ def test_a_link_opens_only_after_the_person_saw_its_real_host(view, qtbot):
 
 
 def test_hidden_characters_show_as_marks():
-    for char in "\u202e\u2066\u200b\u200d\u00ad\ufeff\u3164\x1b\x00\x7f\u2028\U000e0041\u00a0":
+    hidden = (
+        "\u202e\u2066\u200b\u200d\u00ad\ufeff\u3164\x1b\x00\x7f\u2028\U000e0041\u00a0\ufe0f\u180b"
+    )
+    for char in hidden:
         assert with_marks(f"rm{char}x") == f"rm⟨U+{ord(char):04X}⟩x"
-    plain = "ls -la /tmp\tcafé 日本語 שלום 🙂\n"
+    plain = "ls -la /tmp\tcafé 日本語 שלום 🙂 ❤\ufe0f 1\ufe0f\u20e3\n"
     assert with_marks(plain) == plain
 
 
