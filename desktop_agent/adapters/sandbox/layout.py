@@ -206,6 +206,7 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
         is_folder = os.path.isdir(path)  # noqa: PTH112 - it never raises
         if path not in roots and is_folder and not mounts.is_hidden(path):
             mounts.hide(path)
+            mounts.keep_in_place(path)
     names: dict[str, list[str]] = {}
     for beginning in boundary.own.private:
         folder, _, name = beginning.rpartition("/")
@@ -214,6 +215,7 @@ def _hide_own(mounts: Mounts, boundary: Boundary) -> None:
         for path in (f"{folder}/{one}" for one in names[folder] if one.startswith(name)):
             if not mounts.is_hidden(path):
                 mounts.hide(os.path.realpath(path))
+                mounts.keep_in_place(os.path.realpath(path))
 
 
 def _names_in(folder: str) -> list[str]:

@@ -79,17 +79,21 @@ class Mounts:
         for place in list(self._places.values()):
             if place.kind == "write" and not place.source and is_in(place.target, path):
                 self.show(place.target)
-        # A folder on the way that is a mount can't be moved away and replaced.
+        self.keep_in_place(path)
+
+    def refuse_reading(self, path: str) -> None:
+        """Hide what is at a path, in every place: it can't be moved to where it is not hidden."""
+        if os.path.lexists(path) and not self.is_hidden(path):
+            self._places = {p: at for p, at in self._places.items() if not is_in(p, path)}
+            self.hide(path)
+            self.keep_in_place(path)
+
+    def keep_in_place(self, path: str) -> None:
+        """Have the folders above a place be mounts: those can't be moved away, nor replaced."""
         for step in map(str, PurePath(path).parents):
             if not self.is_writable(step):
                 return
             self._places.setdefault(step, Mount(step, "write"))
-
-    def refuse_reading(self, path: str) -> None:
-        """Hide what is at a path, in every place."""
-        if os.path.lexists(path) and not self.is_hidden(path):
-            self._places = {p: at for p, at in self._places.items() if not is_in(p, path)}
-            self.hide(path)
 
     def at(self, path: str) -> Mount | None:
         """Return the place that decides about a path, None where the system's own tree is."""

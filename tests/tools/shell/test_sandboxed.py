@@ -428,6 +428,17 @@ async def test_a_command_reads_nothing_that_a_rule_refuses_to_read(
     assert (inside.root / "kept" / "a.txt").read_text() == "hunter2"
 
 
+@pytest.mark.parametrize("pattern", ["in/kept/a.txt", "in/kept/*"])
+async def test_what_a_rule_refuses_to_read_is_not_moved_to_where_it_could_be(
+    inside: Bench, pattern: str
+) -> None:
+    inside.put("in/kept/a.txt", "hunter2")
+    inside.bound(refusals=refused("read", pattern))
+    await inside.run(shell, command="mv in away || echo new > in/made")
+    assert "hunter2" not in (await inside.run(shell, command="cat */kept/a.txt")).text
+    assert (inside.root / "in" / "made").exists()
+
+
 async def test_where_a_rule_refuses_many_files_their_folders_are_read_only(inside: Bench) -> None:
     for number in range(150):
         inside.put(f"a/b/{number}.py", "old")
