@@ -30,6 +30,7 @@ from desktop_agent.adapters.sandbox.visible import Homes
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.permissions.file_rules import few_of, unreadable, unwritable
+from desktop_agent.engine.workspace.containment import as_text
 
 _MOST_GIT = 400
 # Each that is opened takes seven mounts, and bubblewrap looks through all of them for each.
@@ -121,7 +122,8 @@ class Layout:
         after, opened = dict[str, Found](), dict[str, str]()
         for root in found:
             after[root] = self._find_all(root, found[root].closed, opened)
-        return (*lines, *set_aside(plan.before, after), *few_of_lines([*opened.values()]))
+        lines += (*set_aside(plan.before, after), *few_of_lines([*opened.values()]))
+        return tuple(map(as_text, lines))
 
     def _find_all(self, root: str, closed: tuple[str, ...], opened: dict[str, str]) -> Found:
         """Look also into the folders that a command has closed: git needs no list of them."""

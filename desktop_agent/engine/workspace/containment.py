@@ -59,6 +59,12 @@ def shown(folders: Folders, path: str | PurePath) -> str:
     return str(PurePath(TEMPORARY[0], PurePath(path).relative_to(folders.temporary)))
 
 
+def as_text(name: str) -> str:
+    """Return a name as text on one line: on the disk it may be any bytes."""
+    text = name.encode("utf-8", "replace").decode("utf-8")
+    return text.replace("\n", "\\n").replace("\r", "\\r")
+
+
 def root_of(roots: Sequence[str], resolved: PurePath) -> str | None:
     """Return the deepest of the roots that holds the resolved path, or None."""
     holding = [root for root in roots if is_within(resolved, root)]

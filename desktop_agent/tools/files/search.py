@@ -17,7 +17,7 @@ from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import Access, Preview, ToolContext, ToolError, ToolOutput
 from desktop_agent.engine.permissions.file_rules import is_unreadable, unreadable_patterns
 from desktop_agent.engine.permissions.protected_files import is_secret, names_of, private_below
-from desktop_agent.engine.workspace.containment import relative_name, resolve_for_read
+from desktop_agent.engine.workspace.containment import as_text, relative_name, resolve_for_read
 from desktop_agent.engine.workspace.programs import find_program
 from desktop_agent.engine.workspace.safe_open import open_read
 from desktop_agent.engine.workspace.text_files import (
@@ -128,7 +128,7 @@ def _glob(folder: Path, args: GlobArguments, ctx: ToolContext) -> ToolOutput:
     matching = (path for path in walk.files() if wanted.fullmatch(path))
     found = list(islice(matching, args.offset, args.offset + _FILES + 1))
     prefix = relative_name(ctx.boundary, folder)
-    names = [_shown(path if prefix == "." else f"{prefix}/{path}") for path in found[:_FILES]]
+    names = [as_text(path if prefix == "." else f"{prefix}/{path}") for path in found[:_FILES]]
     notes: list[str] = []
     if len(found) > _FILES:
         notes.append(f"[There are more; go on with offset={args.offset + _FILES}.]")
@@ -206,8 +206,8 @@ def _matches(
             return
         for number, line in enumerate(_read_lines(file, name, is_one=largest is None), start=1):
             if wanted.search(line):
-                text = f"{_shown(name)}:{number}:{line[:LINE_LENGTH]}"
-                yield _shown(name) if args.files_only else text
+                text = f"{as_text(name)}:{number}:{line[:LINE_LENGTH]}"
+                yield as_text(name) if args.files_only else text
                 if args.files_only:
                     return
 
@@ -263,9 +263,3 @@ def _is_folder(path: Path, shown: str) -> bool:
         return stat.S_ISDIR(path.lstat().st_mode)
     except OSError:
         raise ToolError(f"{shown} doesn't exist.") from None
-
-
-def _shown(name: str) -> str:
-    """The name on one line, and as text: names can be any bytes."""
-    text = name.encode("utf-8", "replace").decode("utf-8")
-    return text.replace("\n", "\\n").replace("\r", "\\r")

@@ -21,7 +21,7 @@ from desktop_agent.engine.permissions.protected_files import (
 from desktop_agent.engine.permissions.shell import classify
 from desktop_agent.engine.permissions.shell.parse import SimpleCommand
 from desktop_agent.engine.workspace import windows_names
-from desktop_agent.engine.workspace.containment import resolve_for_write
+from desktop_agent.engine.workspace.containment import as_text, resolve_for_write
 from desktop_agent.tools.shell.git_repository import bare_at
 
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-item", "trash"}
@@ -76,7 +76,9 @@ def effects_of(
             protected.extend(_bare_repositories(simple, folders, workspace))
     if not is_changing:
         deletes.clear()
-    return Effects(*(tuple(dict.fromkeys(found)) for found in (deletes, protected, outside)))
+    # Names that a pattern stands for can be any bytes.
+    named = (tuple(dict.fromkeys(map(as_text, found))) for found in (protected, outside))
+    return Effects(tuple(dict.fromkeys(deletes)), *named)
 
 
 def _placed(command: str, directory: str) -> Iterator[tuple[SimpleCommand, Sequence[str]]]:

@@ -115,3 +115,8 @@ async def test_a_pointer_leads_git_to_no_repository_that_was_not_looked_at(
     for tree in trees:
         bench.free(f"git -C {tree} status")
     assert not (bench.work / "ran").exists()
+
+
+async def test_what_is_told_of_a_name_that_is_no_text_is_one_line_of_text(bench: Bench) -> None:
+    (line,) = (await bench.run('d=$\'caf\\xe9\\n2\'; mkdir "$d"; : > "$d/.envrc"')).lines
+    assert line.startswith(f"{bench.work}/caf?\\n2/.envrc would run by itself")

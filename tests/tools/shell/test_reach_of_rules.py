@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
+
+import pytest
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.engine.permissions import policy
@@ -109,3 +113,13 @@ async def test_names_are_looked_up_in_the_folder_that_a_command_moved_to(
     for command in ("cd sub && cat notes", "cd sub && cd deep && cat c*", "cd sub/deep; cat c*"):
         assert await becomes(bench, f"{command} | nl", "cat", "nl") is ASK, command
     assert await becomes(bench, "cd sub/deep && cat p* -n | nl", "cat", "nl") is RUN
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
+async def test_names_that_are_no_text_are_asked_about_as_others(bench: Bench) -> None:
+    for name in (b"caf\xe9/.env", b"k\xe9y.pem"):
+        bench.put(os.fsdecode(name))
+    (bench.root / os.fsdecode(b"way\xe9")).symlink_to("/etc")
+    preview = await bench.preview(shell, command="cat caf*/.env k* way*/passwd")
+    assert preview.protected == ("caf*/.env", "caf?/.env", "k?y.pem")
+    assert preview.outside == ("way?/passwd",)
