@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
+from desktop_agent.adapters.sandbox.mounts import is_in
 from desktop_agent.adapters.sandbox.small_file import read_small
 from desktop_agent.engine.permissions.shell.git_settings import plain_entries
 
@@ -75,6 +76,24 @@ def is_plain_config(path: str) -> bool:
     text = read_small(path, follows=False)
     # Nothing is read of what is too large.
     return _is_plain(text) if text else os.path.getsize(path) == 0  # noqa: PTH202
+
+
+def works_outside(folder: str, root: str) -> bool:
+    """Whether a repository's settings name a work tree that is not below a folder for certain.
+
+    There `git checkout` would write, and `git clean` delete.
+    """
+    for line in read_small(f"{folder}/config", follows=False).split("\n"):
+        name, equals, value = line.partition("=")
+        if not equals or name.strip().lower() != "worktree":
+            continue
+        named = _without_comment(value.strip(" \t\r"))
+        path = os.path.join(folder, named)  # noqa: PTH118 - links count, before they are left
+        meant = os.path.realpath(path)
+        is_certain = '"' not in named and meant == os.path.normpath(path)
+        if not is_certain or not is_in(meant, root):
+            return True
+    return False
 
 
 def named_in(folder: str) -> Iterator[str]:

@@ -89,7 +89,7 @@ def few_of_lines(lines: Sequence[str]) -> tuple[str, ...]:
 def set_aside(before: Before, after: dict[str, Found]) -> tuple[str, ...]:
     """Rename what is new and runs by itself, or makes git run programs; return a line for each."""
     lines = [
-        _put_away(root, path, "could make git run a program")
+        _put_away(root, path, "could make git run a program, or work elsewhere")
         for root, path in dict.fromkeys(_new_hazards(before, after))
     ]
     lines += [
@@ -181,6 +181,8 @@ def _new_hazards(before: Before, after: dict[str, Found]) -> Iterator[tuple[str,
             is_moved = now in moved and _is_folder(place)
             new = _in_moved(before, moved[now], place) if is_moved else _in_new(place, known)
             yield from ((root, path) for path in new)
+            if not is_moved:
+                yield from ((root, path) for path in _working_outside(place, root))
 
 
 def _in_known(git: git_places.Protected) -> Iterator[str]:
@@ -224,6 +226,15 @@ def _in_new(place: str, known: set[str]) -> Iterator[str]:
             yield place
             return
         yield from _in_own(own, is_linked=bool(shared))
+
+
+def _working_outside(place: str, root: str) -> Iterator[str]:
+    """Yield the settings of a new repository that have git work outside of the root."""
+    if os.path.islink(place):  # noqa: PTH114
+        return
+    for folder in (*git_places.folders_of(place), *_modules(f"{place}/modules")):
+        if git_settings.works_outside(folder, root):
+            yield f"{folder}/config"
 
 
 def _behind(place: str) -> tuple[tuple[int, int], ...]:

@@ -117,6 +117,20 @@ async def test_a_pointer_leads_git_to_no_repository_that_was_not_looked_at(
     assert not (bench.work / "ran").exists()
 
 
+async def test_a_repository_that_was_made_works_on_no_folder_elsewhere(bench: Bench) -> None:
+    elsewhere = ("/etc", "../../..", '"../../.."', '../x"/../../.."', "../link", "../link/../x")
+    inside = ("..", str(bench.work / "x"), '"../../x"')
+    made = "".join(
+        f"git init -q {number}; ln -s /etc/ssl {number}/link;"
+        f" echo 'worktree = {place}' >> {number}/.git/config\n"
+        for number, place in enumerate((*elsewhere, *inside))
+    )
+    lines = (await bench.run(made)).lines
+    assert {line.split(" could ")[0] for line in lines} == {
+        f"{bench.work}/{number}/.git/config" for number in range(len(elsewhere))
+    }
+
+
 async def test_what_is_told_of_a_name_that_is_no_text_is_one_line_of_text(bench: Bench) -> None:
     (line,) = (await bench.run('d=$\'caf\\xe9\\n2\'; mkdir "$d"; : > "$d/.envrc"')).lines
     assert line.startswith(f"{bench.work}/caf?\\n2/.envrc would run by itself")
