@@ -6,6 +6,7 @@ could plant something there that a later `git status` starts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from pathlib import PurePath
 
@@ -46,6 +47,9 @@ _ASKED = frozenset({
     "worktree", "update-ref", "symbolic-ref", "filter-branch", "replace", "bisect", "maintenance",
     "sparse-checkout", "read-tree", "update-index", "repack", "pack-refs", "hook", "credential",
 })  # fmt: skip
+# Words that braces make several of, one of which may be an option; and a pattern for one.
+_OPENS_WITH_BRACE = re.compile(r"-*\{")
+_AS_OPTION = re.compile(r"-.*|(?=[*?\[]).*[*?\]][A-Za-z-]*")
 
 
 class GitUse(msgspec.Struct, frozen=True):
@@ -86,7 +90,27 @@ def _is_asked(simple: SimpleCommand) -> bool:
     if not subcommand:
         # `git -C elsewhere push`, `git -c alias.x=… x`.
         return len(simple.words) > 1 and simple.words[1] not in {"--version", "--help", "-h"}
-    return subcommand in _ASKED or not _is_plain(subcommand, _behind(simple.words))
+    if subcommand in _ASKED or not _is_plain(subcommand, _behind(simple.words)):
+        return True
+    return subcommand in _UNASKED and _may_become_option(subcommand, simple)
+
+
+def _may_become_option(subcommand: str, simple: SimpleCommand) -> bool:
+    """Whether what the shell makes of a pattern may be an option, or what `stash` is to do.
+
+    By braces, or by the name of a file. Of those of `add` and `restore` none loses anything.
+    """
+    words = simple.words
+    first = words.index(subcommand) + 1
+    end = words.index("--") if "--" in words[first:] else len(words)
+    if words[end - 1].startswith("-"):  # which may take it for its value
+        end = len(words)
+    patterns = [words[place] for place in simple.globs if first <= place < end]
+    if subcommand == "stash":
+        return first in simple.globs or any(map(_OPENS_WITH_BRACE.match, patterns))
+    if subcommand in {"add", "restore"}:
+        return any(map(_OPENS_WITH_BRACE.match, patterns))
+    return any(_OPENS_WITH_BRACE.match(p) or _AS_OPTION.fullmatch(p) for p in patterns)
 
 
 def _is_plain(subcommand: str, words: Sequence[str]) -> bool:
