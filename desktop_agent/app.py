@@ -35,17 +35,10 @@ _WITHOUT_WINDOW = frozenset({
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Start what the arguments ask for. Qt is imported for the window alone.
-
-    Who starts a window may have switched off the collection of garbage: it has its own clock.
-    """
-    if sys.platform == "win32":
-        # It would look for programs in the current folder first, where agents may work.
-        os.environ["NoDefaultCurrentDirectoryInExePath"] = "1"
+    """Start what the arguments ask for. Qt is imported for the window alone."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if first in _WITHOUT_WINDOW:
-        gc.enable()
+    _prepare(first)
     starts: dict[str, Callable[[list[str]], int]] = {
         "run": _headless,
         "batch": _batch,
@@ -77,6 +70,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(USAGE, file=sys.stderr)
         return 2
     return _window(first)
+
+
+def _prepare(first: str) -> None:
+    # Who starts a window may have switched off the collection of garbage: it has its own clock.
+    if first in _WITHOUT_WINDOW:
+        gc.enable()
+    if sys.platform == "win32":
+        # It would look for programs in the current folder first, where agents may work.
+        os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"
 
 
 def _user_problem(first: str) -> str:
