@@ -27,6 +27,7 @@ from desktop_agent.adapters.places.agents import PlacesOfAgents
 from desktop_agent.adapters.places.install import ARCHIVE, archive_of
 from desktop_agent.adapters.places.setup import PlaceSetup
 from desktop_agent.adapters.skills.state import SkillState
+from desktop_agent.adapters.store.reader import rules_in
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.adapters.undo.process_history import ProcessHistory
 from desktop_agent.core.approvals import Rule
@@ -210,6 +211,20 @@ async def compose(
     return Backend(engine, model, store, secrets, ModelCatalog(secrets, model), file, *parts)
 
 
+def users_rules(data_dir: Path) -> tuple[Rule, ...]:
+    """Return the rules that the user made, also while the app has them open. Raises StoreError."""
+    path = data_dir / SESSIONS_FILE
+    return rules_in(path) if path.exists() else ()
+
+
+def _given_rules(more: ForThisRun, data_dir: Path, store_path: Path) -> Sequence[Rule]:
+    """Sessions in a file of their own go by the user's rules too, in a copy by what refuses."""
+    if store_path == data_dir / SESSIONS_FILE:
+        return more.rules
+    rules = [one for one in users_rules(data_dir) if one.scope != "session"]
+    return [*more.rules, *(one for one in rules if one.is_deny or more.keeps_changes)]
+
+
 def _hosted(secrets: Secrets, host: HostProcess | None) -> HostedModel:
     return HostedModel(key_for=secrets.key_for, on_died=_on_host_died, host=host)
 
@@ -247,7 +262,7 @@ def _environment(
         inventory=_inventory(data_dir),
         installer=_installer(),
         is_machine_sandbox=network is None,
-        rules=more.rules,
+        rules=_given_rules(more, data_dir, store_path),
         history=ProcessHistory(_beside(store_path, UNDO_FOLDER)) if more.keeps_changes else None,
         new_mcp=partial(_servers, data_dir, config_dir, secrets, more.mcp_files),
         places=PlacesOfAgents(

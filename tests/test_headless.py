@@ -496,18 +496,28 @@ def _tree(request: Received) -> Say | Calls:
 # -- beside the window ------------------------------------------------------------------------
 
 
-def test_while_the_app_is_open_a_run_keeps_its_session_apart(folder: Path) -> None:
-    store = SqliteStore(paths.data_dir() / SESSIONS_FILE)
-    try:
-        ended = run("list files", "--workspace", folder)
-    finally:
-        store.close()
+def test_while_the_app_is_open_a_run_keeps_its_session_apart_and_goes_by_its_rules(
+    folder: Path,
+) -> None:
+    written = [("write", {"path": name, "content": "x"}) for name in ("may", "must-not", "asked")]
+    with (
+        closing(SqliteStore(paths.data_dir() / SESSIONS_FILE)) as store,
+        LoopbackProvider("openai", [Calls(*written), Say("Over.")]) as provider,
+    ):
+        here = ("folder", str(folder.resolve()))
+        refusing = Rule("write", "must-not", "everywhere", is_deny=True)
+        another = Rule("write", "asked", "session", "another")
+        store.save_rules([Rule("write", "may", *here), refusing, another])
+        options = ("--model", provider.model, "--api-base", provider.api_base)
+        ended = run("Go", "--workspace", folder, *options)
+        told = provider.requests[-1].results
     assert ended.returncode == 0
-    assert "README.md" in ended.stdout
+    assert [name for name in ("may", "must-not", "asked") if (folder / name).exists()] == ["may"]
+    assert ["refused by a rule" in result for result in told] == [False, True, False]
     assert "The app is open" in ended.stderr
     kept = list((paths.data_dir() / "runs").glob("*.db"))
     assert len(kept) == 1
-    again = run("list files", "--workspace", folder, "--session", kept[0].stem)
+    again = run("list files", "--workspace", folder, "--session", kept[0].stem, "--model", "demo")
     assert again.returncode == 0
     assert "The app is open" not in again.stderr
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from desktop_agent import paths
 from desktop_agent.adapters.places.git_copy import GitStore
+from desktop_agent.compose import users_rules
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.usage import Usage
 from desktop_agent.outpost.jobs import Job
 from desktop_agent.outpost.runner import Ended, Runner
@@ -56,7 +59,7 @@ class ThisComputer:
         try:
             copy.parent.mkdir()
             await asyncio.to_thread(store.copy, commit, copy)
-            ended = await self._runner.run(job.options(copy), cost_left)
+            ended = await self._runner.run(job.options(copy), cost_left, _refusals(job.workspace))
             return ended, await asyncio.to_thread(store.patch, commit, copy)
         finally:
             await asyncio.to_thread(shutil.rmtree, copy.parent, ignore_errors=True)
@@ -71,3 +74,10 @@ class ThisComputer:
     async def close(self) -> None:
         """End the engine."""
         await self._runner.close()
+
+
+def _refusals(folder: str) -> Sequence[Rule]:
+    """Return the rules that refuse in a folder, and so in its copy."""
+    here = ("folder", folder)
+    rules = users_rules(paths.data_dir())
+    return [one for one in rules if one.is_deny and (one.scope, one.where) == here]

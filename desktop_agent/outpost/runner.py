@@ -12,6 +12,7 @@ import msgspec
 from desktop_agent.adapters.models.hosted_model import HostedModel
 from desktop_agent.compose import SESSIONS_FILE, Backend, ForThisRun
 from desktop_agent.core.agents import Budget, EndReason
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import (
     AgentsChanged,
     AgentSpawned,
@@ -122,14 +123,25 @@ class Runner:
         self._engines: dict[object, asyncio.Task[_Engine]] = {}
         self._running: set[Follower] = set()
 
-    async def run(self, options: Options, cost_left: float | None = None) -> Ended:
-        """Follow one job to its end. Raises NoSandbox, StoreLocked, StoreError or OSError."""
+    async def run(
+        self,
+        options: Options,
+        cost_left: float | None = None,
+        refusals: Sequence[Rule] = (),
+    ) -> Ended:
+        """Follow one job to its end. Raises NoSandbox, StoreLocked, StoreError or OSError.
+
+        `refusals` are the rules of the folder that it works in a copy of.
+        """
         engine = await self._engine(options)
         quiet, session_id, began = _Quiet(self._used), new_session_id(), time.monotonic()
         follower = Follower(quiet)
         follower.attach(engine.backend.engine)
         engine.by_session[session_id] = follower
         self._running.add(follower)
+        for rule in refusals:
+            bound = msgspec.structs.replace(rule, scope="session", where=session_id)
+            engine.backend.engine.add_rule(bound)
         try:
             self._begin(engine.backend, options, session_id, follower, cost_left)
             await follow(follower, options.timeout_s)

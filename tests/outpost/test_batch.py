@@ -8,8 +8,13 @@ import signal
 import subprocess
 import threading
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
+from desktop_agent import paths
+from desktop_agent.adapters.store.store import SqliteStore
+from desktop_agent.compose import SESSIONS_FILE
+from desktop_agent.core.approvals import Rule
 from tests.helpers.forked import app_by_fork
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import Calls, Fail, LoopbackProvider, Received, Say, Wait
@@ -25,10 +30,11 @@ def writes(request: Received):
 
 
 def reads(request: Received):
-    """Read two files, then say what is in them."""
+    """Read files, then say what is in them."""
     if request.results:
         return Say(" | ".join(request.results))
-    return Calls(("read", {"path": "beds.txt"}), ("read", {"path": "noise.log"}))
+    names = ("beds.txt", "noise.log", "staged.txt", "new.txt")
+    return Calls(*[("read", {"path": name}) for name in names])
 
 
 def test_jobs_work_in_copies_with_uncommitted_work_and_the_folder_stays_as_it_is(
@@ -66,9 +72,17 @@ def test_jobs_work_in_copies_with_uncommitted_work_and_the_folder_stays_as_it_is
     assert "3 of 3 finished" in (tmp_path / "page.html").read_text()
 
 
-def test_a_copy_holds_uncommitted_work_and_nothing_that_is_ignored(tmp_path: Path) -> None:
+def test_a_copy_holds_uncommitted_work_and_nothing_that_is_ignored_or_refused_by_a_rule(
+    tmp_path: Path,
+) -> None:
     folder = garden(tmp_path / "garden")
-    with LoopbackProvider("openai", otherwise=reads) as provider:
+    with (
+        closing(SqliteStore(paths.data_dir() / SESSIONS_FILE)) as store,
+        LoopbackProvider("openai", otherwise=reads) as provider,
+    ):
+        here = Rule("read", "staged.txt", "folder", str(folder.resolve()), is_deny=True)
+        elsewhere = Rule("read", "beds.txt", "folder", str(tmp_path), is_deny=True)
+        store.save_rules([here, elsewhere, Rule("read", "new.txt", "everywhere", is_deny=True)])
         jobs = write_jobs(tmp_path / "jobs.jsonl", {"prompt": "read"})
         given = ("--workspace", folder, "--model", provider.model)
         ended = batch(jobs, tmp_path / "out", *given, "--api-base", provider.api_base)
@@ -77,6 +91,7 @@ def test_a_copy_holds_uncommitted_work_and_nothing_that_is_ignored(tmp_path: Pat
     assert "thirteen" in one["text"]
     assert "noise.log" in one["text"]
     assert "noise\n" not in one["text"]
+    assert ["refused by a rule" in said for said in one["text"].split(" | ")[-2:]] == [True, True]
     assert one["patch"] == ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path as FilePath
 from typing import Self, TypeVar
 
@@ -12,8 +12,9 @@ from desktop_agent.adapters.store import search as sqlite_search
 from desktop_agent.adapters.store.branches import Branches, Path
 from desktop_agent.adapters.store.errors import readable_errors
 from desktop_agent.adapters.store.importing import EventRow, SessionFrame, read_frame
-from desktop_agent.adapters.store.rows import decode, read_sessions
+from desktop_agent.adapters.store.rows import decode, read_rules, read_sessions
 from desktop_agent.adapters.store.schema import SCHEMA_VERSION, StoreTooNew
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import AgentEvent
 from desktop_agent.core.ids import AgentId, SessionId
 from desktop_agent.core.sessions import BranchPoint, SearchFound, SessionInfo
@@ -26,6 +27,13 @@ class StoreTooOld(StoreError):
     """The file is of an earlier version; whoever opens it to write brings it up to date."""
 
 
+def rules_in(path: FilePath) -> tuple[Rule, ...]:
+    """Return the rules in a file of sessions, of whatever version. Raises StoreError."""
+    with readable_errors(), closing(_opened(path)) as connection:
+        is_made = connection.execute("PRAGMA user_version").fetchone()[0] > 0
+        return read_rules(connection) if is_made else ()
+
+
 class SessionReader:
     """The sessions as they are at the first question: what is written meanwhile is not seen.
 
@@ -34,8 +42,7 @@ class SessionReader:
 
     def __init__(self, path: FilePath) -> None:
         with readable_errors():
-            address = f"{path.absolute().as_uri()}?mode=ro"
-            self._connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=5.0)
+            self._connection = _opened(path)
             try:
                 version = self._connection.execute("PRAGMA user_version").fetchone()[0]
                 if version > SCHEMA_VERSION:
@@ -153,3 +160,8 @@ class SessionReader:
         if row is None:
             raise LookupError(f"there is no session {session_id}")
         return int(row[0])
+
+
+def _opened(path: FilePath) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=5.0)

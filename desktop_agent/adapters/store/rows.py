@@ -13,6 +13,7 @@ import msgspec
 
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
 from desktop_agent.adapters.store.indexing import spaced
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import AgentEvent, MessageAdded
 from desktop_agent.core.messages import Message
 from desktop_agent.core.sessions import SessionInfo
@@ -65,6 +66,12 @@ def searchable(event: AgentEvent) -> str:
 def words_of(message: Message) -> str:
     """Return the beginning of a message's text."""
     return message.text[:_INDEXED_CHARACTERS]
+
+
+def read_rules(connection: sqlite3.Connection) -> tuple[Rule, ...]:
+    """Return the approval rules that can be read, oldest first."""
+    rows = connection.execute("SELECT body FROM rule ORDER BY position").fetchall()
+    return tuple(rule for row in rows if (rule := read_value(row[0], Rule)) is not None)
 
 
 def read_sessions(connection: sqlite3.Connection) -> tuple[SessionInfo, ...]:

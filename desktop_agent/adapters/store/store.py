@@ -26,8 +26,8 @@ from desktop_agent.adapters.store.rows import (
     decode_all,
     encode,
     read_info,
+    read_rules,
     read_sessions,
-    read_value,
     searchable,
 )
 from desktop_agent.adapters.store.schema import open_database, shrink_old
@@ -301,8 +301,7 @@ class SqliteStore(ImportStore):
     def rules(self) -> tuple[Rule, ...]:
         """Return the stored approval rules."""
         with readable_errors():
-            rows = self._connection.execute("SELECT body FROM rule ORDER BY position").fetchall()
-        return tuple(rule for row in rows if (rule := read_value(row[0], Rule)) is not None)
+            return read_rules(self._connection)
 
     def save_rules(self, rules: Sequence[Rule]) -> None:
         """Replace the stored approval rules."""
