@@ -40,7 +40,7 @@ from desktop_agent.gui.kit.accessible import tell_all
 from desktop_agent.gui.kit.theme import HAS_STYLE, Theme
 from desktop_agent.gui.startup.application import Application
 from desktop_agent.gui.startup.gc_timer import GcTimer
-from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
+from desktop_agent.gui.startup.single_instance import SecondStarts, be_first
 from desktop_agent.gui.window.app_windows import AppWindows
 from desktop_agent.gui.window.main_window import MainWindow
 
@@ -84,7 +84,8 @@ def run_window(
     settings.
     """
     place = paths.config_dir() / "window.socket"
-    if hand_over(place, folder):
+    door = be_first(place, folder)
+    if door is None:
         return 0
     app = make_application()
     theme = Theme(app, is_hurried=True)
@@ -101,7 +102,7 @@ def run_window(
     gc.collect()  # what loading left behind would be frozen with the rest
     app.setWindowIcon(app_icon())
     start_logging()
-    others = SecondStarts(place, app)
+    others = SecondStarts(door, app)
     others.asked.connect(windows.come_back)
     app.opened.connect(windows.come_back)
     # Not before the loop turns: the engine is started then.

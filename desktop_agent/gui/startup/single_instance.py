@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 from pathlib import Path
@@ -49,61 +50,85 @@ def _call(place: Path, has_files: bool) -> tuple[socket.socket, bytes]:
     return line, word
 
 
-class SecondStarts(QObject):
-    """Listens for second starts; `asked` gives their folder, or nothing.
+def be_first(place: Path, folder: str, *, has_files: bool = _HAS_FILES) -> Door | None:
+    """Return where second starts wait from now on; None if the folder was handed over."""
+    for _ in range(2):
+        if hand_over(place, folder, has_files=has_files):
+            return None
+        door = Door(place, has_files=has_files)
+        if not door.is_taken:  # else by one that began just now, or by one that was killed
+            return door
+    place.unlink(missing_ok=True)
+    return Door(place, has_files=has_files)
 
-    Where it can't listen, second starts open a window of their own, which then says that the
-    sessions are in use.
+
+class Door:
+    """Where second starts knock, from the first moment on: they wait until somebody listens.
+
+    Where there can't be one, second starts open a window of their own, which then says that the
+    sessions are in use. One that `is_taken` belongs to somebody else.
     """
 
-    asked = Signal(str)
-
-    def __init__(
-        self, place: Path, parent: QObject | None = None, *, has_files: bool = _HAS_FILES
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, place: Path, *, has_files: bool = _HAS_FILES) -> None:
+        self.line: socket.socket | None = None
+        self.word = b""
+        self.is_taken = False
         self._place = place
-        self._word = b""
-        self._line: socket.socket | None = None
-        with contextlib.suppress(OSError):
-            self._listen(has_files)
+        try:
+            self._open(has_files)
+        except OSError as error:
+            self.is_taken = error.errno == errno.EADDRINUSE
 
     def close(self) -> None:
-        line, self._line = self._line, None
+        line, self.line = self.line, None
         if line is not None:
-            self._notifier.setEnabled(False)
             line.close()
             self._place.unlink(missing_ok=True)
 
-    def _listen(self, has_files: bool) -> None:
-        # Nobody answered there: what is left is from a window that was killed.
-        self._place.unlink(missing_ok=True)
+    def _open(self, has_files: bool) -> None:
         line = socket.socket(socket.AF_UNIX if has_files else socket.AF_INET, socket.SOCK_STREAM)
         try:
             line.bind(str(self._place) if has_files else ("127.0.0.1", 0))
             line.listen(4)
             if not has_files:
                 secret = os.urandom(16).hex()
-                self._word = f"{secret} ".encode()
+                self.word = f"{secret} ".encode()
                 self._place.write_text(f"{line.getsockname()[1]} {secret}", "ascii")
         except OSError:
             line.close()
             raise
         line.setblocking(False)
-        self._line = line
-        self._notifier = QSocketNotifier(line.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._on_start)
+        self.line = line
+
+
+class SecondStarts(QObject):
+    """Listens at the door for second starts; `asked` gives their folder, or nothing."""
+
+    asked = Signal(str)
+
+    def __init__(self, door: Door, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._door = door
+        if door.line is not None:
+            self._notifier = QSocketNotifier(door.line.fileno(), QSocketNotifier.Type.Read, self)
+            self._notifier.activated.connect(self._on_start)
+
+    def close(self) -> None:
+        if self._door.line is not None:
+            self._notifier.setEnabled(False)
+            self._door.close()
 
     def _on_start(self) -> None:
-        if self._line is None:
+        line, word = self._door.line, self._door.word
+        if line is None:
             return
         with contextlib.suppress(OSError):
-            caller, _ = self._line.accept()
+            caller, _ = line.accept()
             with caller:
                 caller.settimeout(_TIMEOUT_S)
                 heard = caller.recv(_MAX_BYTES)
-                if not heard.startswith(self._word):
+                if not heard.startswith(word):
                     return
                 caller.sendall(_ANSWER)
-            heard = heard.removeprefix(self._word)
+            heard = heard.removeprefix(word)
             self.asked.emit(heard.strip(b"\n").decode("utf-8", "surrogateescape"))

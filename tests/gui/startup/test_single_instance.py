@@ -3,10 +3,9 @@
 import threading
 
 import pytest
-from PySide6.QtCore import QSocketNotifier
 
 from desktop_agent.gui.startup import single_instance
-from desktop_agent.gui.startup.single_instance import SecondStarts, hand_over
+from desktop_agent.gui.startup.single_instance import Door, SecondStarts, be_first, hand_over
 from tests.helpers.patience import HANG_S
 
 
@@ -31,8 +30,14 @@ def start_again(place, folder, results, has_files):
     results.append(hand_over(place, folder, has_files=has_files))
 
 
+def first_start(place, has_files=True):
+    door = be_first(place, "", has_files=has_files)
+    assert door is not None
+    return SecondStarts(door)
+
+
 def test_a_second_start_hands_its_folder_over(qtbot, qapp, place, has_files):
-    first = SecondStarts(place, has_files=has_files)
+    first = first_start(place, has_files)
     results = []
     with qtbot.waitSignal(first.asked) as asked:
         other = threading.Thread(target=start_again, args=(place, "/tmp/büro", results, has_files))
@@ -40,6 +45,21 @@ def test_a_second_start_hands_its_folder_over(qtbot, qapp, place, has_files):
     other.join(HANG_S)
     assert asked.args == ["/tmp/büro"]
     assert results == [True]
+    first.close()
+
+
+def test_a_second_start_waits_for_a_window_that_is_only_being_made(qtbot, qapp, place, has_files):
+    door = be_first(place, "", has_files=has_files)
+    assert door is not None
+    results = []
+    other = threading.Thread(
+        target=lambda: results.append(be_first(place, "/tmp/büro", has_files=has_files))
+    )
+    other.start()
+    first = SecondStarts(door)  # as the window is painted
+    qtbot.waitSignal(first.asked).wait()
+    other.join(HANG_S)
+    assert results == [None]
     first.close()
 
 
@@ -54,7 +74,7 @@ def test_a_damaged_note_of_the_port_is_nobody(place, left):
 
 
 def test_another_program_can_not_hand_a_folder_over_through_the_port(qtbot, qapp, place):
-    first = SecondStarts(place, has_files=False)
+    first = first_start(place, has_files=False)
     port = place.read_text().split()[0]
     place.write_text(f"{port} guessed")
     results, asked = [], []
@@ -69,11 +89,11 @@ def test_another_program_can_not_hand_a_folder_over_through_the_port(qtbot, qapp
 
 
 def test_a_window_that_was_killed_does_not_stop_the_next(qtbot, qapp, place, has_files):
-    killed = SecondStarts(place, has_files=has_files)
-    killed.findChild(QSocketNotifier).setEnabled(False)
-    killed._line.close()  # what is left of a killed process: the file alone
+    killed = Door(place, has_files=has_files)
+    assert killed.line is not None
+    killed.line.close()  # what is left of a killed process: the file alone
     assert hand_over(place, "", has_files=has_files) is False
-    fresh = SecondStarts(place, has_files=has_files)
+    fresh = first_start(place, has_files)
     results = []
     with qtbot.waitSignal(fresh.asked):
         other = threading.Thread(target=start_again, args=(place, "", results, has_files))
@@ -86,5 +106,5 @@ def test_a_window_that_was_killed_does_not_stop_the_next(qtbot, qapp, place, has
 
 def test_a_place_that_can_not_be_used_does_no_harm(qapp, tmp_path):
     place = tmp_path / "missing" / "folder" / "socket"
-    SecondStarts(place).close()
+    first_start(place).close()
     assert hand_over(place, "") is False
