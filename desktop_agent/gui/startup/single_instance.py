@@ -52,12 +52,13 @@ def _call(place: Path, has_files: bool) -> tuple[socket.socket, bytes]:
 
 def be_first(place: Path, folder: str, *, has_files: bool = _HAS_FILES) -> Door | None:
     """Return where second starts wait from now on; None if the folder was handed over."""
-    for _ in range(2):
-        if hand_over(place, folder, has_files=has_files):
-            return None
-        door = Door(place, has_files=has_files)
-        if not door.is_taken:  # else by one that began just now, or by one that was killed
+    if has_files:  # which only one can make
+        door = Door(place)
+        if not door.is_taken:
             return door
+    if hand_over(place, folder, has_files=has_files):
+        return None
+    # Nobody answers there: what is left is from a window that was killed, or that hangs.
     place.unlink(missing_ok=True)
     return Door(place, has_files=has_files)
 
@@ -73,7 +74,7 @@ class Door:
         self.line: socket.socket | None = None
         self.word = b""
         self.is_taken = False
-        self._place = place
+        self._place, self._made = place, 0
         try:
             self._open(has_files)
         except OSError as error:
@@ -83,7 +84,9 @@ class Door:
         line, self.line = self.line, None
         if line is not None:
             line.close()
-            self._place.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                if self._place.stat().st_ino == self._made:  # else the next start's, who waited
+                    self._place.unlink()
 
     def _open(self, has_files: bool) -> None:
         line = socket.socket(socket.AF_UNIX if has_files else socket.AF_INET, socket.SOCK_STREAM)
@@ -98,7 +101,7 @@ class Door:
             line.close()
             raise
         line.setblocking(False)
-        self.line = line
+        self.line, self._made = line, self._place.stat().st_ino
 
 
 class SecondStarts(QObject):

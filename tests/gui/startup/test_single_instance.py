@@ -104,6 +104,21 @@ def test_a_window_that_was_killed_does_not_stop_the_next(qtbot, qapp, place, has
     assert hand_over(place, "", has_files=has_files) is False
 
 
+def test_a_window_that_ends_late_leaves_the_next_one_where_it_is_found(qtbot, qapp, place):
+    late = first_start(place)
+    place.unlink()  # it did not answer in time
+    first = first_start(place)
+    late.close()
+    results = []
+    other = threading.Thread(target=start_again, args=(place, "", results, True))
+    other.start()
+    qtbot.waitSignal(first.asked).wait()
+    other.join(HANG_S)
+    assert results == [True]
+    first.close()
+    assert not place.exists()
+
+
 def test_a_place_that_can_not_be_used_does_no_harm(qapp, tmp_path):
     place = tmp_path / "missing" / "folder" / "socket"
     first_start(place).close()
