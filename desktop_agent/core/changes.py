@@ -150,13 +150,15 @@ class PlannedFile(Value, frozen=True):
 class UndoPlan(Value, frozen=True):
     """What an undo would do; `sets` are the change sets it takes back, newest first.
 
-    `blocked` says why it can't be done now (a command is running), empty if it can.
+    `blocked` says why it can't be done now (a command is running), empty if it can. `not_kept`
+    counts the sets of the scope that are not kept any more.
     """
 
     scope: UndoScope
     sets: tuple[str, ...] = ()
     files: tuple[PlannedFile, ...] = ()
     blocked: str = ""
+    not_kept: int = 0
 
 
 class UndoReport(Value, frozen=True):
@@ -249,6 +251,7 @@ class SessionChanges(Value, frozen=True):
     `undone` are the ids of sets that are taken back at present, `totals` are of the messages and
     agents of which more than one set stands. `stopped` says why nothing is
     kept any more (a full disk), empty while it is. `results` are in the order in which they came.
+    `not_kept` counts sets that are not kept any more, where none is.
     """
 
     sets: tuple[ChangeSet, ...] = ()
@@ -257,6 +260,7 @@ class SessionChanges(Value, frozen=True):
     stopped: str = ""
     totals: tuple[ChangeTotal, ...] = ()
     results: tuple[Result, ...] = ()
+    not_kept: int = 0
 
     @property
     def waiting(self) -> tuple[ChangeSet, ...]:

@@ -92,7 +92,10 @@ async def _run(command: str, given: argparse.Namespace) -> int:
         if plan.blocked:  # what it lists would be of files that are not looked at
             raise UndoError(plan.blocked)
         if not plan.files:
-            raise UndoError("there is nothing to take back.")
+            gone = "what was changed is not kept any more."
+            raise UndoError(gone if plan.not_kept else "there is nothing to take back.")
+        if plan.not_kept:
+            sys.stderr.write("Some of what was changed is not kept any more, and stays.\n")
         choices = _choices(plan, given.conflicts)
         if given.list:
             return _show(session, _as_planned(plan, choices), given, 0)
@@ -139,6 +142,8 @@ def _last_message(session: SessionId, changes: SessionChanges) -> UndoScope:
             if one.message_id is None:
                 return UndoScope(session, set_id=one.id)
             return UndoScope(session, message_id=one.message_id)
+    if changes.not_kept:
+        raise UndoError("what this session changed is not kept any more.")
     raise UndoError("this session changed no files, or all of it is undone.")
 
 

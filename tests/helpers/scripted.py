@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import (
     AgentEnded,
     AgentEvent,
     AgentSpawned,
     BudgetChanged,
+    FilesChanged,
     ListChanged,
     MessageAdded,
     NoteDelivered,
@@ -146,6 +148,10 @@ class MemoryStore:
         end = len(events) if before_seq is None else before_seq - 1
         start = max(0, end - count)
         return EventPage(tuple(events[start:end]), start + 1)
+
+    def told_changes(self, session_id: SessionId) -> tuple[ChangeSet, ...]:
+        told = self.events.get(session_id, [])
+        return tuple(one.changes for one in told if isinstance(one, FilesChanged))
 
     def load_agents(
         self, session_id: SessionId, more: Sequence[AgentEvent] = ()

@@ -178,6 +178,34 @@ async def test_files_go_back_to_how_they_were_before_a_message_that_changed_none
     await rig.engine.close()
 
 
+async def test_what_is_not_kept_any_more_is_told_where_it_would_be_taken_back(
+    tmp_path: Path,
+) -> None:
+    rig = UndoRig(
+        tmp_path,
+        [
+            calls(write("a.txt", "1\n")), says("one"), says("two"),
+            calls(write("b.txt", "2\n")), says("three"),
+        ],
+    )  # fmt: skip
+    await rig.run("first")
+    assert (await rig.engine.session_changes(rig.session_id)).not_kept == 0
+    await rig.engine.empty_undo(str(rig.folder))
+    assert (await rig.engine.session_changes(rig.session_id)).not_kept == 1
+    await rig.run("second")
+    first, second = rig.user_messages
+    with pytest.raises(UndoError, match="not kept any more"):
+        await rig.undo(to_message=first)
+    with pytest.raises(UndoError, match="Nothing was changed"):
+        await rig.undo(to_message=second)
+    await rig.run("third")
+    scopes = [{"to_message": first}, {"to_message": second}, {"message_id": first}, {}]
+    plans = [await rig.engine.plan_undo(rig.scope(**one)) for one in scopes]
+    assert [one.not_kept for one in plans] == [1, 0, 1, 1]
+    assert [len(one.files) for one in plans] == [1, 1, 0, 1]
+    await rig.engine.close()
+
+
 async def test_going_back_to_a_message_leaves_what_was_done_before_it_when_the_clock_was_put_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,9 +33,11 @@ from desktop_agent.adapters.store.rows import (
 from desktop_agent.adapters.store.schema import open_database, shrink_old
 from desktop_agent.adapters.store.streaming import Fragment, Pending, item_of, joined, remains
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.changes import ChangeSet
 from desktop_agent.core.commands import EventPage
 from desktop_agent.core.events import (
     AgentEvent,
+    FilesChanged,
     ListChanged,
     MessageAdded,
     PartDelta,
@@ -53,6 +55,7 @@ from desktop_agent.engine.base.ports import AgentRecord, StoreError
 
 _log = logging.getLogger(__name__)
 
+_CHANGES = "SELECT body, crc FROM event WHERE session = ? AND kind = 'FilesChanged' ORDER BY seq"
 # Streamed text and live output may be lost for this long when the process is killed.
 _FLUSH_AFTER_S = 0.4
 
@@ -248,6 +251,12 @@ class SqliteStore(ImportStore):
         """Return the task lists of the session's agents: what the last ListChanged said."""
         with readable_errors():
             return tasks.load(self._connection, self._key(session_id))
+
+    def told_changes(self, session_id: SessionId) -> tuple[ChangeSet, ...]:
+        """Return what was told of changed files in the session, on all branches."""
+        with readable_errors():
+            rows = self._connection.execute(_CHANGES, (self._key(session_id),)).fetchall()
+        return tuple(one.changes for one in decode_all(rows) if isinstance(one, FilesChanged))
 
     # Sessions and rules
 

@@ -166,6 +166,10 @@ class Store(Protocol):
         """Return the task lists of the session's agents: what the last ListChanged said."""
         ...
 
+    def told_changes(self, session_id: SessionId) -> tuple[ChangeSet, ...]:
+        """Return what was told of changed files in the session, on all branches."""
+        ...
+
     def begin_branch(
         self,
         session_id: SessionId,

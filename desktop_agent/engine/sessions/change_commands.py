@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -27,16 +28,18 @@ from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set
 from desktop_agent.core.messages import Display
 from desktop_agent.core.notes import Note
 from desktop_agent.core.parts.origins import AppNotice, FilesUndone
-from desktop_agent.engine.base.ports import FileHistory, StoreError
+from desktop_agent.engine.base.ports import FileHistory, Store, StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.protected_files import is_protected
 from desktop_agent.engine.sessions.registry import Sessions
 from desktop_agent.engine.undo.kept_calls import KeptCalls
+from desktop_agent.engine.undo.not_kept import is_of, not_kept
 
 _log = logging.getLogger(__name__)
 
 _NONE = "What agents change in files is not kept here."
 _NOTHING = "Nothing was changed since that message."
+_NOT_KEPT = "What was changed since that message is not kept any more."
 _NAMED = 50
 
 
@@ -46,6 +49,7 @@ class ChangeCommands(ABC):
     _history: FileHistory | None
     _kept: KeptCalls
     _sessions: Sessions
+    _store: Store
 
     @abstractmethod
     def _check_thread(self) -> None:
@@ -57,7 +61,10 @@ class ChangeCommands(ABC):
 
     async def session_changes(self, session_id: SessionId) -> SessionChanges:
         """Return all that a session changed."""
-        return await self._keeper().changes(session_id, self._root(session_id))
+        changes = await self._keeper().changes(session_id, self._root(session_id))
+        if changes.sets:
+            return changes
+        return msgspec.structs.replace(changes, not_kept=len(self._not_kept(session_id, ())))
 
     async def change_diff(self, scope: UndoScope, *, is_since: bool = False) -> Display:
         """Return how a scope changed its path, or with `is_since` how that was changed since.
@@ -74,10 +81,9 @@ class ChangeCommands(ABC):
         """Return what an undo would do now."""
         keeper, root = self._keeper(), self._root(scope.session_id)
         wanted = await self._with_known_message(keeper, scope, root)
-        if wanted is None:
-            return UndoPlan(scope)
-        plan = await keeper.plan(wanted, root)
-        return msgspec.structs.replace(plan, scope=scope)
+        plan = UndoPlan(scope) if wanted is None else await keeper.plan(wanted, root)
+        gone = await self._not_kept_of(keeper, scope, root)
+        return msgspec.structs.replace(plan, scope=scope, not_kept=gone)
 
     async def undo(
         self, scope: UndoScope, choices: Mapping[str, Choice], shown: UndoPlan | None = None
@@ -90,7 +96,8 @@ class ChangeCommands(ABC):
         keeper, root = self._keeper(), self._root(scope.session_id)
         wanted = await self._with_known_message(keeper, scope, root)
         if wanted is None:
-            raise UndoError(_NOTHING)
+            gone = await self._not_kept_of(keeper, scope, root)
+            raise UndoError(_NOT_KEPT if gone else _NOTHING)
         session = self._sessions.session(scope.session_id)
         now = time.time()
         agent = session.info.main_agent
@@ -274,19 +281,40 @@ class ChangeCommands(ABC):
         if scope.to_message is None:
             return scope
         sets = (await keeper.changes(scope.session_id, root)).sets
-        agent = self._sessions.agent(self._sessions.session(scope.session_id).info.main_agent)
+        is_since = self._since(scope.session_id, scope.to_message)
+        first = next((one.message_id for one in sets if is_since(one)), None)
+        return None if first is None else msgspec.structs.replace(scope, to_message=first)
+
+    def _since(self, session_id: SessionId, message: MessageId) -> Callable[[ChangeSet], bool]:
+        """Return what tells whether something was changed since a message."""
+        agent = self._sessions.agent(self._sessions.session(session_id).info.main_agent)
         messages = agent.user_messages
-        if scope.to_message not in messages:
+        if message not in messages:
             raise UndoError("There is no such message in this session.")
-        at = messages.index(scope.to_message)
+        at = messages.index(message)
         before, since = messages[:at], messages[at:]
-        sent = next(one.created_at for one in agent.history if one.id == scope.to_message)
+        sent = next(one.created_at for one in agent.history if one.id == message)
+
         # What was changed since then for a message on another branch counts as well. What the
         # messages before it changed does not, whatever the clock said then.
-        known = (one for one in sets if one.message_id is not None and one.message_id not in before)
-        named = (one for one in known if one.message_id in since or one.began > sent)
-        first = next((one.message_id for one in named), None)
-        return None if first is None else msgspec.structs.replace(scope, to_message=first)
+        def is_since(one: ChangeSet) -> bool:
+            is_known = one.message_id is not None and one.message_id not in before
+            return is_known and (one.message_id in since or one.began > sent)
+
+        return is_since
+
+    async def _not_kept_of(self, keeper: FileHistory, scope: UndoScope, root: str) -> int:
+        """Return how many change sets of a scope are not kept any more."""
+        kept = (await keeper.changes(scope.session_id, root)).sets
+        gone = self._not_kept(scope.session_id, kept)
+        if scope.to_message is None:
+            return sum(map(is_of(scope), gone))
+        return sum(map(self._since(scope.session_id, scope.to_message), gone))
+
+    def _not_kept(self, session_id: SessionId, kept: Sequence[ChangeSet]) -> list[ChangeSet]:
+        with contextlib.suppress(StoreError):  # then nothing is said of it
+            return not_kept(self._store.told_changes(session_id), kept)
+        return []
 
     def _tell_of_undo(
         self, session: Session, report: UndoReport, made: ChangeSet, changes: SessionChanges

@@ -234,6 +234,8 @@ class ChangesPage(QWidget):
     def _show_rows(self) -> None:
         grouping = self.grouping
         nothing = self.tr("Nothing has been changed in this session.")
+        if self._changes.not_kept:
+            nothing = self.tr("What was changed in this session is not kept any more.")
         if self._changes.sets:
             nothing = self.tr("What was changed in this session is taken back.")
         self._nothing.setText(nothing)

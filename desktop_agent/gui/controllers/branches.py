@@ -69,6 +69,9 @@ class BranchController(Controller):
         changed = [file for file in plan.files if file.prospect != "already"]
         lost = sum(file.prospect == "lost" for file in changed)
         count = len(changed) - lost
+        if plan.not_kept and not changed:
+            why = self.tr("what was changed since that message is not kept any more.")
+            return self.tr("Files stay as they are: {why}").format(why=why), False
         if not changed:
             return self.tr("Files are as they were before that message."), False
         words = self.tr("Files stay as they are: {n} file(s) changed since that message.")
@@ -76,6 +79,8 @@ class BranchController(Controller):
         if lost:
             less = self.tr("{n} of them can’t come back.").format(n=f"{lost:,}")
             said += f" {less}"
+        if plan.not_kept:
+            said += f" {self.tr('Some of it is not kept any more.')}"
         return said, count > 0
 
     def _restore_files(self, draft: BranchDraft) -> None:

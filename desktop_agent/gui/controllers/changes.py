@@ -377,7 +377,9 @@ class ChangesController(Controller):
         if plan.blocked:
             self._say(plan.blocked, "warn")
         elif not can_do(plan):
-            self._say(self.tr("There is nothing to undo: the files are as they were before."))
+            said = self.tr("There is nothing to undo: the files are as they were before.")
+            gone = self.tr("What was changed is not kept any more, so it can’t be undone.")
+            self._say(gone if plan.not_kept else said)
         elif is_seen and not needs_asking(plan):
             await self._undo(plan, {}, is_redo=is_redo)
         else:
@@ -418,8 +420,9 @@ class ChangesController(Controller):
         """Return what can't come back of the sets of a plan beside the files that it names."""
         wanted = set(plan.sets)
         sets = (one for one in self._known.changes.sets if one.id in wanted)
+        gone = [self.tr("Some of what was changed is not kept any more, and stays.")]
         words = dict.fromkeys(said for one in sets for said in one.unheld)
-        return tuple(words)[:MOST_UNHELD]
+        return tuple([*(gone if plan.not_kept else ()), *words][:MOST_UNHELD])
 
     def _decide(self, plan: UndoPlan, is_redo: bool, choices: Mapping[str, Choice]) -> None:
         self._queries.run(self._undo(plan, choices, is_redo=is_redo), "an undo")

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPushButton
 
-from desktop_agent.core.changes import ChangedFile, UndoScope
+from desktop_agent.core.changes import ChangedFile, SessionChanges, UndoScope
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.changes.page import ChangesPage
 from desktop_agent.gui.changes.rows import Named
@@ -80,6 +80,8 @@ def test_without_changes_the_page_says_so(page):
     page.show_changes(session_of(), SESSION, NAMED)
     assert "Nothing has been changed in this session." in words_in(page)
     assert not page.findChild(QPushButton, "undoAll").isEnabled()
+    page.show_changes(SessionChanges(not_kept=2), SESSION, NAMED)
+    assert "What was changed in this session is not kept any more." in words_in(page)
 
 
 def test_when_all_is_taken_back_the_page_says_that(page):

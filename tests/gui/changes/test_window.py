@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QApplication, QPushButton
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.changes import FolderLook
-from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged
+from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged, MessageAdded
 from desktop_agent.gui.kit.dialogs.question import Question
+from desktop_agent.gui.state.branch_draft import BranchDraft
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
 from tests.gui.agents.test_window_agents import Team, agents_of, spawns
 from tests.gui.changes.samples import FirstLooks
@@ -372,6 +373,16 @@ def test_settings_show_what_undo_takes_and_empty_it(window, team, heard, project
     qtbot.waitUntil(lambda: "Nothing is kept at present." in words_in(group), timeout=WAIT)
     assert buttons() == []
     assert (project / "mine1.txt").read_text(encoding="utf-8") == "mine1.txt after\n"
+
+    # What is gone is not told as if nothing had been changed.
+    part(window, "settingsDialog").close()
+    qtbot.mouseClick(wait_button(qtbot, window, "undoChanges"), Qt.MouseButton.LeftButton)
+    wait_said(qtbot, window, "What was changed is not kept any more, so it can’t be undone.")
+    message = next(one.message.id for one in heard if isinstance(one, MessageAdded))
+    window.frame.composer.begin_branch(BranchDraft(message, "Go", is_edit=True))
+    bar = wait_part(qtbot, window, "branchBar")
+    gone = "what was changed since that message is not kept any more."
+    qtbot.waitUntil(lambda: gone in words_in(bar), timeout=WAIT)
 
 
 def test_redo_on_the_card_of_one_edit_puts_back_that_file_alone(
