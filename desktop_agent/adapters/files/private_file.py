@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import logging
 import os
 import tempfile
 import time
 from pathlib import Path
 
+_log = logging.getLogger(__name__)
 _ABANDONED_S = 3600.0
 
 
 def write_private(path: Path, body: bytes) -> None:
     """Write the file with mode 0600. Raises OSError; what was there before stays then.
 
-    A link there is replaced.
+    A link there is replaced. What can't be read is no loss to whoever writes, but may be to the
+    user: it is renamed as a damaged file is.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # mkstemp makes the file with mode 0600; it gets its name only once it is on disk.
@@ -26,6 +29,7 @@ def write_private(path: Path, body: bytes) -> None:
             file.write(body)
             file.flush()
             os.fsync(file.fileno())
+        _keep_unreadable(path)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -36,6 +40,19 @@ def write_private(path: Path, body: bytes) -> None:
 def write_through(path: Path, body: bytes) -> None:
     """Write it likewise, but where a link leads: the person keeps the file elsewhere."""
     write_private(Path(os.path.realpath(path)), body)
+
+
+def _keep_unreadable(path: Path) -> None:
+    try:
+        with path.open("rb"):
+            pass
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        if path.is_dir():
+            return
+        # As one of another user's, from `sudo` or a backup.
+        _log.error("%s can't be read (%s); it is kept as %s", path, error, set_aside(path))
 
 
 def _delete_abandoned(path: Path) -> None:

@@ -36,6 +36,20 @@ def test_what_a_killed_process_left_of_a_key_file_is_deleted(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs rights, or links without them")
+def test_what_can_not_be_read_is_kept_and_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    if os.geteuid():
+        path.write_text("a key")
+        path.chmod(0)
+    else:  # who may read everything finds this unreadable all the same
+        path.symlink_to(path)
+    before = path.lstat().st_ino
+    write_private(path, b"{}")
+    (kept,) = tmp_path.glob("keys.damaged-*.json")
+    assert (kept.lstat().st_ino, path.read_bytes()) == (before, b"{}")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
 def test_the_folder_of_a_killed_process_is_deleted_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
