@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,8 @@ from desktop_agent.session_files.files import Job, export_file, export_pieces
 _LINE = 1000
 _TITLE = 60
 _MOST_HITS = 50
+# What an update, or damage, left beside a file of sessions.
+_KEPT = re.compile(r"\.(version-\d+|damaged-[\d-]+)$")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -182,8 +185,8 @@ def _export(given: argparse.Namespace) -> None:
 def _readers() -> Iterator[tuple[Path, SessionReader]]:
     """Yield the files of sessions: the app's, and those of runs beside it while it was open."""
     data_dir = paths.data_dir()
-    found = [data_dir / SESSIONS_FILE, *sorted((data_dir / RUNS_FOLDER).glob("*.db"))]
-    for path in found:
+    runs = sorted((data_dir / RUNS_FOLDER).glob("*.db"))
+    for path in (data_dir / SESSIONS_FILE, *(one for one in runs if not _KEPT.search(one.stem))):
         if path.exists():
             with _reader(path) as reader:
                 yield path, reader

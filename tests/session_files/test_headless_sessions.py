@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent import app, paths
+from desktop_agent.adapters.store.schema import SCHEMA_VERSION
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import RUNS_FOLDER, SESSIONS_FILE
 from desktop_agent.core.ids import SessionId
@@ -58,6 +60,22 @@ def test_sessions_are_listed_found_and_shown_while_the_app_has_them_open(
         assert "\x1b" not in Run(capfd, "show", APART).out
         page = Run(capfd, "export", SESSION, "--format", "html")
         assert page.out.startswith("<!DOCTYPE html>")
+
+
+def test_what_an_update_or_damage_left_beside_a_run_is_no_session_and_stays_as_it_is(
+    store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = paths.data_dir() / RUNS_FOLDER / f"{APART}.db"
+    with closing(sqlite3.connect(run)) as older:
+        older.execute("DROP TABLE counting")
+        older.execute(f"PRAGMA user_version = {SCHEMA_VERSION - 1}")
+    run.with_name(f"{APART}.damaged-2026-11-28-101112-2.db").write_bytes(b"damaged")
+    for _ in range(2):  # the first brings the file up to date
+        listed = json.loads(Run(capfd, "list", "--json").out)
+        assert [one["id"] for one in listed] == [APART, SESSION]
+    left = sorted(one.name for one in run.parent.glob("*.db"))
+    kept = f"{APART}.version-{SCHEMA_VERSION - 1}.db"
+    assert left == [f"{APART}.damaged-2026-11-28-101112-2.db", f"{APART}.db", kept]
 
 
 def test_what_changes_sessions_says_that_the_app_has_them_open(
