@@ -183,13 +183,25 @@ def _export(given: argparse.Namespace) -> None:
 
 
 def _readers() -> Iterator[tuple[Path, SessionReader]]:
-    """Yield the files of sessions: the app's, and those of runs beside it while it was open."""
+    """Yield the files of sessions: the app's, and those of runs beside it while it was open.
+
+    Of those one that can't be read is named, and costs the others nothing.
+    """
     data_dir = paths.data_dir()
-    runs = sorted((data_dir / RUNS_FOLDER).glob("*.db"))
-    for path in (data_dir / SESSIONS_FILE, *(one for one in runs if not _KEPT.search(one.stem))):
-        if path.exists():
-            with _reader(path) as reader:
-                yield path, reader
+    main, runs = data_dir / SESSIONS_FILE, sorted((data_dir / RUNS_FOLDER).glob("*.db"))
+    if main.exists():
+        with _reader(main) as reader:
+            yield main, reader
+    for path in runs:
+        if _KEPT.search(path.stem):
+            continue
+        try:
+            reader = _reader(path)
+        except (StoreError, StoreLocked):
+            sys.stderr.write(f"{visible(str(path))} can’t be read, and is left out.\n")
+            continue
+        with reader:
+            yield path, reader
 
 
 def _reader(path: Path) -> SessionReader:

@@ -78,6 +78,17 @@ def test_what_an_update_or_damage_left_beside_a_run_is_no_session_and_stays_as_i
     assert left == [f"{APART}.damaged-2026-11-28-101112-2.db", f"{APART}.db", kept]
 
 
+def test_a_file_of_a_run_that_can_not_be_read_costs_no_other_session(
+    store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = paths.data_dir() / RUNS_FOLDER / "broken.db"
+    run.write_bytes(b"no database" * 1000)
+    listed = Run(capfd, "list", "--json")
+    assert [one["id"] for one in json.loads(listed.out)] == [APART, SESSION]
+    assert "broken.db can’t be read" in listed.err
+    assert listed.code == 0
+
+
 def test_what_changes_sessions_says_that_the_app_has_them_open(
     store: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
