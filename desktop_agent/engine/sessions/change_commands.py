@@ -312,7 +312,7 @@ class ChangeCommands(ABC):
         return sum(map(self._since(scope.session_id, scope.to_message), gone))
 
     def _not_kept(self, session_id: SessionId, kept: Sequence[ChangeSet]) -> list[ChangeSet]:
-        with contextlib.suppress(StoreError):  # then nothing is said of it
+        with contextlib.suppress(StoreError, LookupError):  # then nothing is said of it
             return not_kept(self._store.told_changes(session_id), kept)
         return []
 
