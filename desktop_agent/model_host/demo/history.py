@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from desktop_agent.core.messages import Message, TextPart, ToolCall, ToolResult
 from desktop_agent.core.parts.facts import CutShort, Refused
@@ -20,17 +20,39 @@ _DEFINITION = re.compile(r"^(?:async\s+)?(?:def|class|function|func|fn)\s+(\w+)"
 _T = TypeVar("_T")
 
 
-class Done(NamedTuple):
-    """A call with its result; an answered history has one for every call."""
+class Done:
+    """A call with its result; scenes name the attributes.
 
-    call: ToolCall
-    result: ToolResult
+    `lines` are those of a file, and `remark` says why there are none.
+    """
 
-    @property
-    def denial(self) -> Refused | None:
-        """The person's no, if it was one."""
-        facts = self.result.facts
-        return facts if isinstance(facts, Refused) and facts.by == "user" else None
+    def __init__(self, made: ToolCall, result: ToolResult) -> None:
+        self.call, self.facts, self.is_error = made, result.facts, result.is_error
+        self.tool, self.path, self.text = made.name, self.given("path"), result.text
+        # The person's no, if it was one, and what they said with it.
+        no = self.facts if isinstance(self.facts, Refused) and self.facts.by == "user" else None
+        self.is_denied, self.reason = no is not None, no.reason.strip() if no else ""
+        self.paths = listed(self.text) if self.tool == "glob" else ()
+        self.printed = self.text.splitlines()
+        self.found = [line for line in self.printed if line.strip()]
+        self.lines: list[str] = []
+        for line in self.printed[: 0 if self.is_error else MAX_LINES]:
+            match = _NUMBERED.match(line)
+            if match and int(match[1]) == len(self.lines) + 1:
+                self.lines.append(match[2])
+        cut = _CUT_FILE.search(self.text[-200:])
+        self.length = counted(max(len(self.lines), int(cut[1]) if cut else 0), "line")
+        why = "could not be read" if self.is_error else "no text to show"
+        self.remark = f"{why} ({code(self.text.removeprefix('Error: '), 90)})"
+        self.no_text = f"{self.remark[0].upper()}{self.remark[1:]}"
+        ending = self.path.rpartition(".")[2].lower()
+        self.block = fence(self.lines, FILES["languages"].get(ending, "text"))
+        # Its beginning, its headings and definitions.
+        written = [line for line in self.lines if line.strip()]
+        self.top = written[:4] or ["(empty)"]
+        self.start = code(_HEADING.sub(r"\1", written[0]), 70) if written else ""
+        matches = [_HEADING.match(line) or _DEFINITION.match(line) for line in self.lines]
+        self.holds = codes(list(dict.fromkeys(one[1].strip() for one in matches if one))[:12], 60)
 
     def given(self, argument: str) -> str:
         """Return an argument of the call as text, whatever the history holds there."""
@@ -45,36 +67,36 @@ class History:
         results = {result.call_id: result for message in messages for result in message.results}
         made = [call for message in messages for call in message.tool_calls]
         self.calls = [Done(one, results[one.id]) for one in made if one.id in results]
-        answers = [place for place, message in enumerate(messages) if message.role == "assistant"]
-        self.answer = messages[answers[-1]] if answers else None
-        self.fresh = messages[answers[-1] + 1 :] if answers else messages
+        places = [place for place, one in enumerate(messages, 1) if one.role == "assistant"]
+        last = places[-1] if places else 0
+        self.answer, self.fresh = messages[last - 1] if last else None, messages[last:]
         came = {result.call_id for message in self.fresh for result in message.results}
         self.came = [done for done in self.calls if done.call.id in came]
         self.paths = listed("\n".join(self.texts("glob")))
         # What was said since the opening, with a denial or in a note; and that was not answered.
-        self.notes = (*_reasons(self.calls), *user_texts(messages[1:]))
-        self.news = (*_reasons(self.came), *user_texts(self.fresh if answers else messages[1:]))
+        self.notes = (*(one.reason for one in self.calls if one.reason), *user_texts(messages[1:]))
+        self.news = (
+            *(one.reason for one in self.came if one.reason),
+            *user_texts(messages[last or 1 :]),
+        )
 
     def of(self, name: str) -> list[Done]:
         """Return the calls of a tool; one that was cut off counts for nothing, and is repeated."""
-        made = [done for done in self.calls if done.call.name == name]
-        return [done for done in made if not isinstance(done.result.facts, CutShort)]
+        return [
+            one for one in self.calls if one.tool == name and not isinstance(one.facts, CutShort)
+        ]
 
     def texts(self, name: str) -> list[str]:
         """Return what the calls of a tool gave that did not fail."""
-        return [done.result.text for done in self.of(name) if not done.result.is_error]
+        return [done.text for done in self.of(name) if not done.is_error]
 
-    def unmade(self, tool: str, argument: str, values: Iterable[str]) -> list[ToolCall]:
+    def unmade(
+        self, tool: str, argument: str, values: Iterable[str], **more: str
+    ) -> list[ToolCall]:
         """Return the calls with these values that were not made yet, if the tool is there."""
-        if tool not in self.tools:
-            return []
         made = {done.given(argument) for done in self.of(tool)}
-        return [call(tool, **{argument: one}) for one in dict.fromkeys(values) if one not in made]
-
-
-def facts_of(calls: Sequence[Done], *kinds: type[_T]) -> list[_T]:
-    """Return what results say as values of these kinds."""
-    return [done.result.facts for done in calls if isinstance(done.result.facts, kinds)]
+        wanted = [one for one in dict.fromkeys(values) if one not in made]
+        return [call(tool, **{argument: w}, **more) for w in wanted if tool in self.tools]
 
 
 def parts_of(messages: Sequence[Message], *kinds: type[_T]) -> list[tuple[_T, str]]:
@@ -89,35 +111,3 @@ def user_texts(messages: Sequence[Message]) -> list[str]:
     No attached file, no skill and nobody's report is among them.
     """
     return [text for _, text in parts_of(messages, Spoken, AskedAside, type(None)) if text]
-
-
-def _reasons(calls: Sequence[Done]) -> list[str]:
-    return [no.reason.strip() for done in calls if (no := done.denial) and no.reason]
-
-
-class Result:
-    """What a tool gave; `lines` are those of a file, and `remark` says why there are none."""
-
-    def __init__(self, done: Done) -> None:
-        self.tool, self.path, self.text = done.call.name, done.given("path"), done.result.text
-        self.paths = listed(self.text) if self.tool == "glob" else ()
-        self.printed = self.text.splitlines()
-        self.found = [line for line in self.printed if line.strip()]
-        self.lines: list[str] = []
-        for line in self.printed[: 0 if done.result.is_error else MAX_LINES]:
-            match = _NUMBERED.match(line)
-            if match and int(match[1]) == len(self.lines) + 1:
-                self.lines.append(match[2])
-        cut = _CUT_FILE.search(self.text[-200:])
-        self.length = counted(max(len(self.lines), int(cut[1]) if cut else 0), "line")
-        why = "could not be read" if done.result.is_error else "no text to show"
-        self.remark = f"{why} ({code(self.text.removeprefix('Error: '), 90)})"
-        self.no_text = f"{self.remark[0].upper()}{self.remark[1:]}"
-        ending = self.path.rpartition(".")[2].lower()
-        self.block = fence(self.lines, FILES["languages"].get(ending, "text"))
-        # Its beginning, its headings and definitions.
-        written = [line for line in self.lines if line.strip()]
-        self.top = written[:4] or ["(empty)"]
-        self.start = code(_HEADING.sub(r"\1", written[0]), 70) if written else ""
-        matches = [_HEADING.match(line) or _DEFINITION.match(line) for line in self.lines]
-        self.holds = codes(list(dict.fromkeys(one[1].strip() for one in matches if one))[:12], 60)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 from collections.abc import AsyncGenerator, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from desktop_agent.core.messages import Message, TextPart, ThinkingPart, ToolCall
 from desktop_agent.core.parts.origins import PickedSkill
@@ -15,7 +14,7 @@ from desktop_agent.core.prose.markdown import code, joined
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
 from desktop_agent.core.usage import Usage
 from desktop_agent.model_host.demo import child, skills, survey
-from desktop_agent.model_host.demo.history import Done, History, Result, parts_of, user_texts
+from desktop_agent.model_host.demo.history import Done, History, parts_of, user_texts
 from desktop_agent.model_host.demo.orders import named_files, order_in
 from desktop_agent.model_host.demo.script import SCRIPT, WORDS, Step, call, says, seconds
 
@@ -40,24 +39,14 @@ async def stream(request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         if number < _MOST_PAUSES:
             await asyncio.sleep(_PAUSE_S)
     await asyncio.sleep(seconds(step.pause_s))
-    yield _answer(request, step)
-
-
-def _answer(request: ModelRequest, step: Step) -> Answer:
     parts: list[TextPart | ThinkingPart | ToolCall] = []
     parts += [ThinkingPart(step.thinking)] if step.thinking else []
     parts += [TextPart(step.text)] if step.text or not step.wants else []
-    for number, want in enumerate(step.wants):
-        parts.append(msgspec.structs.replace(want, id=_call_id(request, number)))
+    # No other step of the history answers this message, and this one always gets the same ids.
+    last = request.messages[-1].id
+    parts += [replace(want, id=f"demo_{last}_{n}") for n, want in enumerate(step.wants)]
     # It counts no tokens, so it names none; what is certain is that it costs nothing.
-    return Answer(tuple(parts), "tool_calls" if step.wants else "stop", Usage(cost=0.0))
-
-
-def _call_id(request: ModelRequest, number: int) -> str:
-    """Return an id that no other step of the history has, and always the same for this one."""
-    last = request.messages[-1].id if request.messages else ""
-    place = f"{request.agent_id}\n{len(request.messages)}\n{last}\n{number}"
-    return f"demo_{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    yield Answer(tuple(parts), "tool_calls" if step.wants else "stop", Usage(cost=0.0))
 
 
 def plan(request: ModelRequest) -> Step:
@@ -139,7 +128,7 @@ def _abilities(history: History) -> str:
 
 
 def _shown(done: Done) -> str:
-    name, results = "failed" if done.result.is_error else done.call.name, SCRIPT["results"]
+    name, results = "failed" if done.is_error else done.tool, SCRIPT["results"]
     if name == "skill":
         return skills.on_loaded(done)
-    return says(results.get(name, results["other"]), Result(done))
+    return says(results.get(name, results["other"]), done)

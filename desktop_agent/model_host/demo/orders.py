@@ -31,15 +31,10 @@ def order_in(text: str) -> Order:
     for kind, pattern in _ORDERS.items():
         is_command = SCRIPT["orders"][kind]["tool"] == "shell"
         if match := pattern.fullmatch(line if is_command else line.rstrip(" .!?")):
-            return Order(kind, _bare(match[1] if pattern.groups else ""))
+            about = match[1].strip() if pattern.groups else ""
+            is_quoted = len(about) > 2 and about[0] + about[-1] in {"``", '""', "“”"}
+            return Order(kind, about[1:-1].strip() if is_quoted else about.removeprefix("@"))
     return Order()
-
-
-def _bare(text: str) -> str:
-    text = text.strip()
-    if len(text) > 2 and text[0] + text[-1] in {"``", '""', "“”"}:
-        return text[1:-1].strip()
-    return text.removeprefix("@")
 
 
 class Wishes:
@@ -51,20 +46,13 @@ class Wishes:
 
     def __init__(self, opening: str, notes: Sequence[str], paths: Sequence[str]) -> None:
         self.text = text = "\n".join((opening, *notes))
-        self.is_onward, self.is_short = is_onward(text), bool(_WISHES["short"].search(text))
+        # Only to go on, or to try again.
+        self.is_onward = bool(_WISHES["onward"].search(text))
+        self.is_short = bool(_WISHES["short"].search(text))
         self.is_dry = bool(_WISHES["dry"].search(text)) or any(map(_WISHES["stop"].search, notes))
         self.files, self.missing = named_files(text, paths)
-        self.said = tuple(note for note in notes if not _is_understood(note, paths))
-
-
-def is_onward(note: str) -> bool:
-    """Whether the note only asks to go on, or to try again."""
-    return bool(_WISHES["onward"].fullmatch(note.strip()))
-
-
-def _is_understood(note: str, paths: Sequence[str]) -> bool:
-    is_wish = any(_WISHES[kind].search(note) for kind in ("short", "dry", "stop"))
-    return is_wish or is_onward(note) or bool(named_files(note, paths)[0])
+        strange = [note for note in notes if not any(w.search(note) for w in _WISHES.values())]
+        self.said = tuple(note for note in strange if not named_files(note, paths)[0])
 
 
 def named_files(text: str, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

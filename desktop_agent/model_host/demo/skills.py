@@ -13,9 +13,6 @@ from desktop_agent.model_host.demo.script import SCRIPT, WORDS, says
 
 _HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.M)
 _MORE = re.compile(r"… and (\d{1,9}) more")
-_LISTED = re.compile(
-    r"<available_skills>((?:(?!</?available_skills>).)*+)</available_skills>", re.S
-)
 _OFFERED = re.compile(r"^<name>(.*)</name>(?:\n<description>(.*)</description>$)?", re.M)
 
 
@@ -25,19 +22,29 @@ def on_picked(found: Iterable[tuple[PickedSkill, str]]) -> str:
     return " ".join([*told, WORDS["unskilled"]]) if told else ""
 
 
+def _about(skill: PickedSkill, text: str) -> str:
+    heading = _HEADING.search(text)
+    held = [f"begins with {code(heading[1], 70)}"] if heading else []
+    names = text.partition("\nIts files:\n")[2].rstrip().removesuffix("\n</skill>").splitlines()
+    more = _MORE.fullmatch(names[-1]) if names else None
+    files = len(names) - 1 + int(more[1]) if more else len(names)
+    held += [f"names {counted(files, 'file')}"] if files else []
+    return says(SCRIPT["skills"][skill.status], {"name": skill.name, "held": " and ".join(held)})
+
+
 def on_loaded(done: Done) -> str:
     """Return what is said to the answer of the tool that loads a skill."""
-    if done.result.is_error:
+    if done.is_error:
         return f"The skill {code(done.given('name'))} could not be loaded."
-    if isinstance(done.result.facts, PickedSkill):
-        return on_picked([(done.result.facts, done.result.text)])
+    if isinstance(done.facts, PickedSkill):
+        return on_picked([(done.facts, done.text)])
     return f"I was given a skill. {WORDS['unskilled']}"
 
 
 def offered(system: str) -> list[tuple[str, str]]:
     """Return name and description of each skill that a prompt offers."""
-    section = _LISTED.search(system)
-    return _OFFERED.findall(section[1]) if section else []
+    section = system.partition("<available_skills>")[2].partition("</available_skills>")[0]
+    return _OFFERED.findall(section)
 
 
 def on_offered(system: str) -> str:
@@ -53,17 +60,3 @@ def fitting(system: str, paths: Sequence[str]) -> str:
     kinds = {path.rpartition(".")[2].lower() for path in paths if "." in path}
     fits = [name for name, about in names if kinds & set(re.findall(r"\w+", about.lower()))]
     return html.unescape(next(iter([*fits, *(name for name, _ in names)]), ""))
-
-
-def _about(skill: PickedSkill, text: str) -> str:
-    heading, files = _HEADING.search(text), _files(text)
-    held = [f"begins with {code(heading[1], 70)}"] if heading else []
-    held += [f"names {counted(files, 'file')}"] if files else []
-    return says(SCRIPT["skills"][skill.status], {"name": skill.name, "held": " and ".join(held)})
-
-
-def _files(text: str) -> int:
-    listed = f"\n{text}".partition("\nIts files:\n")[2].rstrip()
-    lines = listed.removesuffix("\n</skill>").splitlines()
-    more = _MORE.fullmatch(lines[-1]) if lines else None
-    return len(lines) - 1 + int(more[1]) if more else len(lines)

@@ -9,7 +9,7 @@ import pytest
 
 from desktop_agent.core.messages import ToolCall, ToolResult
 from desktop_agent.model_host.demo.child import Work
-from desktop_agent.model_host.demo.history import Done, Result
+from desktop_agent.model_host.demo.history import Done
 from desktop_agent.model_host.demo.orders import Wishes
 from desktop_agent.model_host.demo.script import SCRIPT, WORDS, Scene, calls, fitting, says
 from desktop_agent.model_host.demo.survey import Survey
@@ -17,7 +17,7 @@ from desktop_agent.model_host.demo.survey import Survey
 NOBODY: frozenset[str] = frozenset()
 SURVEY = Survey((), NOBODY, "")
 SURVEY.begin(fitting(SCRIPT["survey"], SURVEY)[0])
-RESULT = Result(Done(ToolCall("c", "read", {"path": "a.md"}), ToolResult("c", "     1\t# A")))
+RESULT = Done(ToolCall("c", "read", {"path": "a.md"}), ToolResult("c", "     1\t# A"))
 WORK = Work((), NOBODY)
 TABLES = {
     **dict.fromkeys(("survey", "lead", "reading", "writing", "summary", "overview"), SURVEY),
