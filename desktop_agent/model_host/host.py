@@ -141,16 +141,13 @@ class Host:
 
     async def _called(self, call: host_pipe.CallMade) -> Any:
         match call.method:
-            case "models":
-                return price_list.models()
             case "price_map":
                 return {info.name: info for info in price_list.models()}
             case "model_info":
                 return price_list.model_info(**call.arguments)
-            case "check_key" | "token_count":
+            case "check_key":
                 queries = import_module("desktop_agent.model_host.litellm_client.queries")
-                query = getattr(queries, call.method)
-                return await query(await self.litellm(), **call.arguments)
+                return await queries.check_key(await self.litellm(), **call.arguments)
             case _:
                 raise ValueError(f"no such query: {call.method}")
 

@@ -188,7 +188,7 @@ async def test_neither_the_app_nor_its_host_keeps_a_history_that_is_forgotten(
     try:
         growth: dict[bool, tuple[int, int]] = {}
         # The import of litellm, which takes memory too, is over when this is answered.
-        await hosted.call("token_count", model="openai/gpt-4o", text="Hello")
+        await hosted.call("check_key", model="openai/gpt-4o")
         for is_forgotten in (True, False):
             await _ask_and_forget(hosted, 0, is_forgotten=is_forgotten)
             await hosted.call("model_info", model="demo")

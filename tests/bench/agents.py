@@ -115,7 +115,7 @@ async def _measure_registry() -> None:
 async def _measure_ended() -> None:
     """Give the host the histories of agents that then end, and count what is left of them."""
     hosted = HostedModel(key_for=lambda _name: None)
-    await hosted.call("token_count", model="openai/gpt-4o", text="litellm is there")
+    await hosted.call("check_key", model="openai/gpt-4o")  # litellm is there
     assert hosted.pid is not None
     gc.collect()
     before = rss_mb(), rss_mb(hosted.pid)

@@ -186,7 +186,7 @@ async def test_no_key_of_the_environment_reaches_the_host(monkeypatch) -> None:
     hosted = HostedModel(key_for=lambda _name: None)
     await hosted.start()
     try:
-        await hosted.call("models")  # it answers: it is what it was started as
+        await hosted.call("price_map")  # it answers: it is what it was started as
         environ = Path(f"/proc/{hosted.pid}/environ").read_bytes()
     finally:
         await hosted.close()
@@ -283,14 +283,13 @@ async def test_deltas_are_joined_for_the_pipe_but_the_first_is_not_kept_back(ask
 async def test_a_query_that_does_not_exist_fails_alone(model: HostedModel) -> None:
     with pytest.raises(ModelError):
         await model.call("no_such_query")
-    assert await model.call("token_count", model="openai/gpt-4o", text="Hello there") > 0
+    assert await model.call("price_map")
 
 
 async def test_known_models_come_with_context_and_prices(model: HostedModel) -> None:
-    models = await model.call("models")
+    models = await model.call("price_map")
     assert len(models) > 500
-    by_name = {info.name: info for info in models}
-    known = by_name["openai/gpt-4o"]
+    known = models["openai/gpt-4o"]
     assert known.provider == "openai"
     assert known.context_limit == 128_000
     assert known.input_price == pytest.approx(2.5)
@@ -300,7 +299,6 @@ async def test_known_models_come_with_context_and_prices(model: HostedModel) -> 
     demo = await model.call("model_info", model=DEMO_MODEL)
     assert isinstance(demo, ModelInfo)
     assert demo.name == DEMO_MODEL
-    assert (await model.call("price_map"))["openai/gpt-4o"] == known
 
 
 @pytest.mark.parametrize("dialect", ["openai", "responses", "anthropic", "gemini", "ollama"])

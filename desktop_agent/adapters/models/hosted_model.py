@@ -27,11 +27,9 @@ _MOST_AGENTS = 256
 _decoder = msgspec.msgpack.Decoder(host_pipe.FromHost)
 
 _RESULTS: dict[str, Any] = {
-    "models": tuple[ModelInfo, ...],
     "price_map": dict[str, ModelInfo],
     "model_info": ModelInfo | None,
     "check_key": Fault | None,
-    "token_count": int,
 }
 
 
@@ -133,7 +131,7 @@ class HostedModel:
         return info is not None and None not in (info.input_price, info.output_price)
 
     async def call(self, method: str, **arguments: Any) -> Any:
-        """Ask the host: `models`, `price_map`, `model_info`, `check_key` or `token_count`.
+        """Ask the host: `price_map`, `model_info` or `check_key`.
 
         Raises ModelError when the host can't answer.
         """

@@ -1,4 +1,4 @@
-"""Queries that need litellm itself."""
+"""The query that needs litellm itself."""
 
 from __future__ import annotations
 
@@ -43,8 +43,3 @@ async def check_key(
     finally:
         CURRENT.reset(token)
     return None
-
-
-async def token_count(litellm: Any, model: str, text: str) -> int:
-    """Count with the model's tokenizer, or with a similar one."""
-    return await asyncio.to_thread(litellm.token_counter, model=model, text=text)
