@@ -33,7 +33,6 @@ from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import ToolContext
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.read_files import FilesSeen
-from desktop_agent.engine.workspace.containment import make_workspace
 from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.tools.shell.jobs import new_jobs
 from desktop_agent.tools.shell.output import Output
@@ -174,7 +173,7 @@ async def _run_suites(sandbox: BubblewrapSandbox | None, work: Path, number: int
     context = ToolContext(
         agent_id=AgentId(f"ag_{number}"),
         call_id=f"call_{number}",
-        boundary=Boundary(SessionId("bench"), make_workspace(work)),
+        boundary=Boundary(SessionId("bench"), Workspace(str(work))),
         report=lambda _: None,
         ask_user=answer,
         files=FilesSeen(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import Preview, Tool, ToolContext, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.read_files import FilesSeen
-from desktop_agent.engine.workspace.containment import make_workspace
 from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.tools.shell.jobs import Jobs, new_jobs
 
@@ -69,7 +68,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     context = ToolContext(
         agent_id=AgentId("ag_test"),
         call_id="call_1",
-        boundary=Boundary(new_session_id(), make_workspace(root)),
+        boundary=Boundary(new_session_id(), Workspace(str(root))),
         report=report,
         ask_user=ask,
         files=FilesSeen(),
@@ -81,6 +80,9 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     await jobs.close()
 
 
-def with_folders(bench: Bench, **folders: Any) -> None:
+def with_folders(
+    bench: Bench, readable: Iterable[Path] = (), writable: Iterable[Path] = ()
+) -> None:
     """Give the bench another workspace."""
-    bench.bound(folders=make_workspace(bench.root, **folders))
+    root, more = str(bench.root), tuple(map(str, writable))
+    bench.bound(folders=Workspace(root, tuple(map(str, readable)), more))

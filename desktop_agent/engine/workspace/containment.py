@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import TEMPORARY, Folders, Workspace
+from desktop_agent.core.workspace import TEMPORARY, Folders
 from desktop_agent.engine.workspace import windows_names
 
 # A thousand folders of skills would be a page of them in every refusal.
@@ -18,19 +18,6 @@ _SHOWN_ROOTS = 10
 
 class OutsideWorkspace(ToolError):
     """A path leads out of the folders that may be used."""
-
-
-def make_workspace(
-    root: str | os.PathLike[str],
-    readable: Iterable[str | os.PathLike[str]] = (),
-    writable: Iterable[str | os.PathLike[str]] = (),
-) -> Workspace:
-    """Return a workspace of real paths; raises ToolError when a folder doesn't exist."""
-    return Workspace(
-        _real_directory(root),
-        tuple(_real_directory(path) for path in readable),
-        tuple(_real_directory(path) for path in writable),
-    )
 
 
 def resolve_for_read(folders: Folders, path: str, *, base: str | None = None) -> Path:
@@ -152,16 +139,3 @@ def _real_path(joined: Path, shown: str) -> Path:
         if is_link:
             raise ToolError(f"path {shown!r} is a loop of links.")
     return resolved
-
-
-def _real_directory(path: str | os.PathLike[str]) -> str:
-    text = os.fspath(path)
-    if not text.strip() or "\0" in text:
-        raise ToolError("a folder of the workspace has no name.")
-    try:
-        real = with_home(text).resolve(strict=True)
-    except (OSError, RuntimeError):
-        raise ToolError(f"the folder '{text}' doesn't exist.") from None
-    if not real.is_dir():
-        raise ToolError(f"'{text}' is not a folder.")
-    return str(real)

@@ -10,6 +10,7 @@ from desktop_agent.core.approvals import Rule
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.sandbox import Boundary
 from desktop_agent.core.tool import Preview, Tool, ToolError
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions import file_rules
 from desktop_agent.engine.permissions.file_rules import (
     is_unreadable,
@@ -18,7 +19,6 @@ from desktop_agent.engine.permissions.file_rules import (
     unwritable,
 )
 from desktop_agent.engine.permissions.policy import Asked, Refused, Situation, verdict
-from desktop_agent.engine.workspace.containment import make_workspace
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.files.writing import edit, write
 
@@ -28,7 +28,7 @@ def denied(*patterns: str, tool: str = "write") -> list[Rule]:
 
 
 def bound(root: Path, rules: list[Rule]) -> Boundary:
-    return Boundary(SessionId("se_1"), make_workspace(root), refusals=tuple(rules))
+    return Boundary(SessionId("se_1"), Workspace(str(root)), refusals=tuple(rules))
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_file_that_one_tool_may_not_change_no_other_tool_may(
     root: Path, ruled: str, used: Tool
 ) -> None:
     rules = denied("prod/*", tool=ruled)
-    situation = Situation("free", rules, make_workspace(root))
+    situation = Situation("free", rules, Workspace(str(root)))
     preview = Preview(used.name, paths=(str(root / "prod" / "b.txt"),))
     refused = verdict(used, preview, situation)
     assert isinstance(refused, Refused)
@@ -115,6 +115,6 @@ def test_a_file_that_one_tool_may_not_change_no_other_tool_may(
 
 def test_an_allow_rule_is_for_its_own_tool_alone(root: Path) -> None:
     rules = [Rule("write", "src/*", "everywhere")]
-    situation = Situation("ask", rules, make_workspace(root))
+    situation = Situation("ask", rules, Workspace(str(root)))
     preview = Preview("edit", paths=(str(root / "src" / "d.py"),))
     assert isinstance(verdict(edit, preview, situation), Asked)

@@ -13,8 +13,8 @@ import pytest
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.messages import FilesDisplay
 from desktop_agent.core.tool import ToolError
-from desktop_agent.core.workspace import OwnPlaces
-from desktop_agent.engine.workspace.containment import OutsideWorkspace, make_workspace
+from desktop_agent.core.workspace import OwnPlaces, Workspace
+from desktop_agent.engine.workspace.containment import OutsideWorkspace
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.files.search import glob, grep
 from desktop_agent.tools.files.walk import Walk, glob_pattern
@@ -102,7 +102,7 @@ async def test_a_file_that_fails_while_it_is_read_costs_only_itself(
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")  # ripgrep goes on by itself
     here = Path(f"/proc/{os.getpid()}/task/{os.getpid()}")
-    bench.bound(folders=make_workspace(bench.root, [here]))
+    bench.bound(folders=Workspace(str(bench.root), (str(here),)))
     found = await bench.run(grep, pattern="^(Name:|x)", path=str(here), glob="{mem,status}")
     assert found.text.startswith(f"{here}/status:1:Name:")
     with pytest.raises(ToolError, match="mem can't be read"):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.engine.workspace.containment import make_workspace
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.tools.shell.environment import command_environment
 from desktop_agent.tools.shell.proof import Proof, prove
 
@@ -22,7 +22,7 @@ CANARY = "canary-5512"
 
 
 def proof(root: Path, command: str, **extra: str) -> Proof:
-    return prove(command, str(root), make_workspace(root), command_environment(extra))
+    return prove(command, str(root), Workspace(str(root)), command_environment(extra))
 
 
 def is_proven(root: Path, command: str, **extra: str) -> bool:

@@ -18,7 +18,6 @@ from desktop_agent.core.tool import Tool, ToolError
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.checked_sandbox import CheckedSandbox
-from desktop_agent.engine.workspace.containment import make_workspace
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.files.writing import write
 from desktop_agent.tools.shell import process_tree
@@ -381,7 +380,7 @@ async def test_tools_for_files_and_commands_reach_the_same_files(
         path.write_text("old")
     (inside.root / "way").symlink_to("../more")
     (inside.root / "out").symlink_to("../beside")
-    folders = make_workspace(inside.root, [tmp_path / "look"], [tmp_path / "more"])
+    folders = Workspace(str(inside.root), (str(tmp_path / "look"),), (str(tmp_path / "more"),))
     assert inside.context.sandbox is not None
     temporary = Path(inside.context.sandbox.temporary_folder(inside.context.boundary.session_id))
     (temporary / "a").write_text("old")
