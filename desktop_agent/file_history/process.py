@@ -110,7 +110,7 @@ class Server:
         except Exception as error:  # noqa: BLE001 - the app hears of a defect, and goes on
             _log.exception("%s failed", called.method)
             words = f"{called.method}: {type(error).__name__}: {error}"
-            return frame(HistoryRefused(called.id, words, is_defect=True))
+            return frame(HistoryRefused(called.id, words))
 
     def _result(self, called: HistoryCalled) -> Any:
         if self._service is None:

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 from desktop_agent.adapters.mcp.hosted_servers import HostedServers
 from desktop_agent.core.mcp import McpError, McpGrant, McpOffer, McpServer
-from desktop_agent.core.parts.forms import FormAnswer, ServerForm, default_answer
+from desktop_agent.core.parts.forms import FormAnswer, ServerForm
 from desktop_agent.engine.mcp.ports import Launch, Listener
 
 _MOST_SIGN_INS = 3
@@ -38,7 +38,9 @@ def arguments_for(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 async def answer(form: ServerForm) -> FormAnswer:
-    return default_answer(form)
+    """Take over what the fields hold at first."""
+    known = ((field.name, field.default) for field in form.fields)
+    return FormAnswer("accept", {name: value for name, value in known if value is not None})
 
 
 class Client:

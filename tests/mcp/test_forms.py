@@ -9,8 +9,8 @@ import mcp_types
 import pytest
 
 from desktop_agent.core.events import QuestionAnswered, QuestionAsked, ToolEnded, TurnEnded
-from desktop_agent.core.parts.forms import FormAnswer, FormField, default_answer
-from desktop_agent.mcp_host.forms import Unfit, elicit_result, form_of
+from desktop_agent.core.parts.forms import FormAnswer, FormField
+from desktop_agent.mcp_host.forms import Unfit, form_of
 from tests.helpers.scripted import calls, says
 from tests.mcp.rig import McpRig, asking
 
@@ -149,12 +149,6 @@ def test_every_form_of_choices_is_understood() -> None:
     several = one(type="array", items={"anyOf": titled}, default=["b", "c"], maxItems=1)
     assert (several.kind, several.choices, several.default) == ("choices", pairs, ("b",))
     assert several.most == 1
-
-
-def test_what_fields_hold_at_first_is_an_answer() -> None:
-    fields = {"a": {"type": "integer", "default": 4}, "b": {"type": "string"}}
-    answer = default_answer(form_of(form(type="object", properties=fields)))
-    assert elicit_result(answer).content == {"a": 4}
 
 
 def deep(depth):

@@ -48,12 +48,6 @@ class FormAnswer(Value, frozen=True):
     values: dict[str, FieldValue] = msgspec.field(default_factory=dict[str, FieldValue])
 
 
-def default_answer(form: ServerForm) -> FormAnswer:
-    """Return the answer that takes over what the fields hold at first."""
-    known = ((field.name, field.default) for field in form.fields)
-    return FormAnswer("accept", {name: value for name, value in known if value is not None})
-
-
 def number_of(field: FormField, text: str) -> int | float | None:
     """Return what was typed as the field's kind of number; None if it is none."""
     try:

@@ -75,8 +75,7 @@ class HistoryAnswered(Value, frozen=True):
 
 
 class HistoryRefused(Value, frozen=True):
-    """The request failed; `is_defect` tells that the words are not for a person."""
+    """The request failed."""
 
     id: int
     message: str
-    is_defect: bool = False
