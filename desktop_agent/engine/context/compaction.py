@@ -59,7 +59,7 @@ class Draft:
             if self.tokens <= goal:
                 break
             text = text_for(result)
-            saved = self._size(result) - self.estimate.of_text(text)
+            saved = self.estimate.of_part(result) - self.estimate.of_text(text)
             if text and saved > 0:
                 self.aside[result.call_id] = PutAside(result.call_id, text)
                 self.tokens -= saved
@@ -87,14 +87,11 @@ class Draft:
         newest = newest_results(self.history)
         results = [result for message in self.history[newest:] for result in message.results]
         worthy = filter(self._is_worth_it, results)
-        return sorted(worthy, key=self._size, reverse=True)
+        return sorted(worthy, key=self.estimate.of_part, reverse=True)
 
     def _is_worth_it(self, result: ToolResult) -> bool:
         is_done = result.call_id in self.aside or isinstance(result.facts, PickedSkill)
-        return not is_done and self._size(result) >= _SMALLEST
-
-    def _size(self, result: ToolResult) -> int:
-        return self.estimate.of_part(result)
+        return not is_done and self.estimate.of_part(result) >= _SMALLEST
 
     def _count(self) -> None:
         self.tokens = sum(map(self.estimate.of_message, self.history))

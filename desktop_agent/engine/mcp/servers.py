@@ -55,7 +55,7 @@ _OTHERWISE = (
 class Surroundings(msgspec.Struct, frozen=True):
     """What servers live in. `folder_config` returns a folder's `.mcp.json` and if it is trusted.
 
-    `rules` are those of no session; `spare` is where servers start that belong to no folder.
+    `rules` are those of no session.
     """
 
     confinement: Confinement
@@ -74,7 +74,10 @@ class Asking(msgspec.Struct, frozen=True):
 
 
 class Servers:
-    """For the engine thread. Nothing runs before `ready` or `watch` names a folder."""
+    """For the engine thread. Nothing runs before `ready` or `watch` names a folder.
+
+    `spare` is where servers start that belong to no folder.
+    """
 
     def __init__(
         self, connector: McpConnector, memory: McpMemory, spare: Path, around: Surroundings

@@ -115,13 +115,13 @@ class Sessions:
         """Keep a new session. Raises StoreError, and then there is none."""
         self._store.save_session(info)
         self._infos[info.id] = info
-        self._schedule_list()
+        self.tell_list()
 
     def adopt(self, info: SessionInfo) -> None:
         """List a session that was imported; what was under way in it is closed."""
         self._infos[info.id] = info
         self._close_interrupted(info, is_whole=True)
-        self._schedule_list()
+        self.tell_list()
 
     def session(self, session_id: SessionId) -> Session:
         """Return a live session; raises KeyError for an unknown id."""
@@ -366,7 +366,7 @@ class Sessions:
         self._erased(session_id)
         self._outputs.delete(session_id)  # last: a session that is listed can still read them
         self._upkeep.index_soon()
-        self._schedule_list()
+        self.tell_list()
 
     def _deleted(self) -> list[SessionInfo]:
         """Return the recently deleted sessions, the last one first."""
@@ -435,14 +435,10 @@ class Sessions:
     def _on_session_changed(self, session_id: SessionId) -> None:
         if session_id in self._infos:
             self._infos[session_id] = self._sessions[session_id].info
-            self._schedule_list()
+            self.tell_list()
 
     def tell_list(self) -> None:
-        """Send out the list of sessions, as after a change that was refused."""
-        self._schedule_list()
-
-    def _schedule_list(self) -> None:
-        """Send the list once for all changes of one loop iteration."""
+        """Send out the list of sessions, once for all changes of one loop iteration."""
         if self._list_timer is None:
             self._list_timer = asyncio.get_running_loop().call_soon(self._emit_list)
 

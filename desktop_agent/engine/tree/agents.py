@@ -66,10 +66,11 @@ class Agents:
         new_agent: Callable[[Session, AgentRecord], Agent],
         changed: Callable[[Agent], None],
     ) -> None:
+        """`changed` has the agents of an agent's session sent out."""
         self._settings = settings
         self._questions = questions
         self._new_agent = new_agent
-        self._changed = changed
+        self.changed = changed
         self._agents: dict[AgentId, Agent] = {}
         self._children: dict[AgentId, list[AgentId]] = {}
         # Snapshots of those that ended: they change no more.
@@ -217,7 +218,7 @@ class Agents:
         """Charge an agent, ended or not, for a question that its model was asked aside."""
         agent.count_aside(usage, model)
         self._ended.pop(agent.id, None)
-        self._changed(agent)
+        self.changed(agent)
 
     # -- starting --------------------------------------------------------------------------
 
@@ -291,7 +292,7 @@ class Agents:
         child = self._new_agent(parent.session, record)
         self.add(child)
         child.wake()
-        self._changed(child)
+        self.changed(child)
         return child
 
     def _unused_id(self) -> AgentId:
@@ -344,11 +345,9 @@ class Agents:
             if not self.live_children(agent):
                 with suppress(StoreError):  # it is cleared after the next turn
                     agent.tasks.clear_if_done()
-        elif agent.end is not None or self._goes_on(agent, reason):
-            pass
-        else:
+        elif agent.end is None and not self._goes_on(agent, reason):
             self._end(agent, *reports.outcome(agent, reason, fault))
-        self._changed(agent)
+        self.changed(agent)
 
     def _goes_on(self, agent: Agent, reason: StopReason) -> bool:
         if reason != "finished" or agent.life.is_ending:
@@ -442,10 +441,6 @@ class Agents:
             agent.inbox.put_both(note, parent.inbox, told)
         agent.wake()
 
-    def tell_changed(self, agent: Agent) -> None:
-        """Have the agents of its session sent out."""
-        self._changed(agent)
-
     def resume(self, agent: Agent, *, is_one_step: bool = False) -> None:
         """Have an agent go on; one that only waits for its subagents does so without a word."""
         was_paused = agent.pace.is_paused and not agent.pace.is_since_crash
@@ -457,7 +452,7 @@ class Agents:
     def stop(self, agent: Agent, by: str = "user") -> None:
         """Cancel the agent and all below it, children first; a subagent ends by it."""
         self._stop_subtree(agent, by)
-        self._changed(agent)
+        self.changed(agent)
 
     def _stop_subtree(self, agent: Agent, by: str) -> None:
         subtree = [one for one in self.subtree(agent) if one.end is None]
@@ -478,7 +473,7 @@ class Agents:
     def _on_commands_ended(self, agent: Agent) -> None:
         if agent.id in self._agents:
             self._end_if_last(agent)
-            self._changed(agent)
+            self.changed(agent)
 
     async def cleared(self) -> None:
         """Wait until no command of any agent is being ended."""

@@ -113,7 +113,7 @@ class BudgetGuard:
             elif agent.life.budget_owner not in {None, still.id}:
                 with suppress(StoreError):  # it stays paused; by whom is said at the next try
                     self._pause(agent, still)
-        self._agents.tell_changed(owner)
+        self._agents.changed(owner)
 
     def _holder(self, agent: Agent) -> Agent | None:
         return budgets.exhausted(self._agents, agent) or budgets.lent_out(self._agents, agent)

@@ -137,7 +137,7 @@ class Steering:
             raise ToolError("Error: your budget is used up. Use live:false for a free snapshot.")
         self._probes[child.id] = self._probes.get(child.id, 0) + 1
         try:
-            return await self._side_call(child, question)
+            return await self.ask_aside(child, question)
         except ModelError as error:
             raise ToolError(f"Error: the probe got no answer: {error.fault.message}") from None
 
@@ -169,10 +169,7 @@ class Steering:
         return "\n".join([*lines, *(f"- {activity}" for activity in before)])
 
     async def ask_aside(self, agent: Agent, question: str) -> str:
-        """Ask an agent's model about its work, for the person, over a copy of its history."""
-        return await self._side_call(agent, question)
-
-    async def _side_call(self, agent: Agent, question: str) -> str:
+        """Ask an agent's model about its work, over a copy of its history."""
         history = agent.history if agent.end is None else agent.recalled().history
         history = close_open_calls(history, "Still running.")
         said = question.strip() or "In two sentences: what are you doing, and what is left?"
