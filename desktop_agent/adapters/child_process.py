@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,12 @@ def script_python() -> tuple[str, ...]:
 
 def keyless_environment() -> dict[str, str]:
     """Return the person's environment without any key, for a program of ours."""
-    kept = {name: value for name, value in os.environ.items() if not is_secret_name(name)}
+    return own_environment(lambda name: not is_secret_name(name))
+
+
+def own_environment(is_kept: Callable[[str], bool]) -> dict[str, str]:
+    """Return the person's variables of these names, with what a program of ours needs."""
+    kept = {name: value for name, value in os.environ.items() if is_kept(name)}
     # It runs elsewhere and must find the same package.
     kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
     return kept

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from desktop_agent.adapters.child_process import own_environment
 from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.keys.redaction import is_secret_name
 from desktop_agent.core.network.certificates import certificates_of_others
@@ -38,16 +38,15 @@ _OF_PROVIDERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def host_environment(source: Mapping[str, str] | None = None) -> dict[str, str]:
+def host_environment() -> dict[str, str]:
     """Return what the host is started with: nothing that is a secret, or redirects litellm."""
-    own = os.environ if source is None else source
-    kept = {name: value for name, value in own.items() if _is_allowed(name.upper())}
+    kept = own_environment(
+        lambda name: name.upper() in _ALLOWED or name.upper().startswith(_ALLOWED_BEGINNINGS)
+    )
     kept |= certificates_of_others(kept)
     # A proxy can't reach the model servers of this computer.
     for name in ("no_proxy", "NO_PROXY"):
         kept[name] = ",".join(filter(None, (kept.get(name, ""), "127.0.0.1,localhost,::1")))
-    # The host runs elsewhere and must find the same package.
-    kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
     return kept
 
 
@@ -72,7 +71,3 @@ def provider_environment(model: str, source: Mapping[str, str] | None = None) ->
         if is_secret_name(name) and not (Path(value).is_absolute() or "://" in value):
             KEYS.remember(value)
     return found
-
-
-def _is_allowed(name: str) -> bool:
-    return name in _ALLOWED or name.startswith(_ALLOWED_BEGINNINGS)

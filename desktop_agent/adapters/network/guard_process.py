@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Literal
 
-from desktop_agent.adapters.child_process import ChildProcess, own_program
+from desktop_agent.adapters.child_process import ChildProcess, own_environment, own_program
 from desktop_agent.core.network.guard_pipe import new_pipe
 
 _ALLOWED = frozenset({
@@ -28,17 +25,11 @@ def program(kind: Literal["guard", "listener", "share"]) -> tuple[str, ...]:
     return own_program(f"--{kind}", module)
 
 
-def guard_environment(source: Mapping[str, str] | None = None) -> dict[str, str]:
+def guard_environment() -> dict[str, str]:
     """Return what the guard is started with: no secret but that of the person's proxy."""
-    own = os.environ if source is None else source
-    kept = {
-        name: value
-        for name, value in own.items()
-        if name.upper() in _ALLOWED or name.upper().startswith(_ALLOWED_BEGINNINGS)
-    }
-    # It runs elsewhere and must find the same package.
-    kept["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
-    return kept
+    return own_environment(
+        lambda name: name.upper() in _ALLOWED or name.upper().startswith(_ALLOWED_BEGINNINGS)
+    )
 
 
 class GuardProcess(ChildProcess):
