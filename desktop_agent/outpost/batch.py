@@ -18,6 +18,7 @@ from desktop_agent.adapters.files.log_file import start_logging
 from desktop_agent.adapters.files.temporary_folder import temporary_folder
 from desktop_agent.adapters.places.git_copy import GitError, GitStore, repository_of, unsent
 from desktop_agent.compose import RUNS_FOLDER
+from desktop_agent.core.prose.markdown import listed
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.base.places import PlaceLost
 from desktop_agent.engine.base.ports import StoreError
@@ -126,9 +127,8 @@ def _leaves_out(options: BatchOptions, folder: Path) -> list[str]:
         return []
     left = sorted(path.relative_to(folder).as_posix() for path in unsent(folder))
     if left:
-        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-        shown = ", ".join(one_line(name, 80) for name in left[:_NAMED])
-        print(f"Not sent, for they may hold keys, or are large: {shown}{more}.", file=sys.stderr)
+        shown = listed([one_line(name, 80) for name in left], _NAMED)
+        print(f"Not sent, for they may hold keys, or are large: {shown}.", file=sys.stderr)
     return left
 
 

@@ -19,6 +19,7 @@ from desktop_agent.core.ids import NoteId, SessionId, new_note_id
 from desktop_agent.core.notes import Note
 from desktop_agent.core.parts.origins import AppNotice
 from desktop_agent.core.pipes import outpost_pipe as pipe
+from desktop_agent.core.prose.markdown import listed
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.sessions.crash_recovery import closing_events
 
@@ -119,10 +120,9 @@ def _gone(order: pipe.RestoreAgent) -> str:
     ended = {one.result.call_id for one in order.events[: order.kept] if isinstance(one, ToolEnded)}
     began = (one for one in order.events if isinstance(one, ToolStarted))
     names = [one.doing or one.call.name for one in began if one.call.id not in ended]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     if not names:
         return ""
     return (
         "What these calls did in the folder is not there, and how far those that had not ended "
-        f"came is not known: {'; '.join(names[:_MOST_NAMED])}{more}"
+        f"came is not known: {listed(names, _MOST_NAMED, '; ')}"
     )

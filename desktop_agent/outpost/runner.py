@@ -28,6 +28,7 @@ from desktop_agent.core.events import (
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id, new_session_id
 from desktop_agent.core.notes import Note
+from desktop_agent.core.prose.markdown import listed
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.headless.arguments import Options
@@ -215,9 +216,8 @@ class Runner:
 
 def too_large(names: Sequence[str]) -> str:
     """Say which changed files were too much to be sent home; nothing without any."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    said = ", ".join(one_line(name, 80) for name in names[:_NAMED])
-    return f"Too large to be sent, and lost: {said}{more}" if names else ""
+    said = listed([one_line(name, 80) for name in names], _NAMED)
+    return f"Too large to be sent, and lost: {said}" if names else ""
 
 
 def _at_most(budget: Budget, cost: float) -> Budget:

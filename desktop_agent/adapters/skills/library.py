@@ -22,6 +22,7 @@ from desktop_agent.adapters.skills.install_folder import (
     shelf_of,
 )
 from desktop_agent.adapters.skills.state import Origin, read_origins, record_origins
+from desktop_agent.core.prose.markdown import listed
 from desktop_agent.core.skill_install import (
     Fetched,
     FoundSkill,
@@ -160,7 +161,7 @@ class SkillLibrary:
                     done[directory] = skill
         except (OSError, SkillLibraryError) as error:
             words = disk_error_text(error) if isinstance(error, OSError) else str(error)
-            names = _few([skill.name for skill in done.values()])
+            names = listed([skill.name for skill in done.values()], _MOST_NAMED)
             installed_before = f" Installed before that: {names}." if names else ""
             raise SkillLibraryError(words + installed_before) from error
         finally:
@@ -341,12 +342,7 @@ def _one_of_each(skills: list[FoundSkill]) -> list[FoundSkill]:
 
 def _all_taken(names: list[str]) -> SkillLibraryError:
     words = _TAKEN if len(names) == 1 else _ALL_TAKEN
-    return SkillLibraryError(words.format(names=_few(names)))
-
-
-def _few(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return SkillLibraryError(words.format(names=listed(names, _MOST_NAMED)))
 
 
 def _skill_in(kept: Kept, folder: str) -> FoundSkill:

@@ -45,6 +45,12 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
+def listed(names: Sequence[str], most: int, between: str = ", ") -> str:
+    """Return `a, b`, or `a, b and 3 more`."""
+    shown = between.join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
 def joined(*parts: str) -> str:
     """Return the paragraphs that are not empty, joined."""
     return "\n\n".join(part for part in parts if part)

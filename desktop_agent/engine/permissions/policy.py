@@ -9,6 +9,7 @@ import msgspec
 
 from desktop_agent.core.approvals import Mode, Rule
 from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
+from desktop_agent.core.prose.markdown import listed
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.permissions.file_rules import CHANGING, allows, refuses
@@ -163,9 +164,9 @@ def _always_asked(preview: Preview, situation: Situation) -> str:
     if preview.asked:
         return preview.asked
     if preview.protected:
-        return f"It touches {_listed(preview.protected)}, which is asked about in every mode."
+        return f"It touches {listed(preview.protected, 3)}, which is asked about in every mode."
     if preview.outside and not (situation.is_machine_sandbox or situation.is_let_out):
-        return f"It reaches outside the folder: {_listed(preview.outside)}."
+        return f"It reaches outside the folder: {listed(preview.outside, 3)}."
     if reason := _deletes(preview, situation):
         return reason
     if situation.is_repeated:
@@ -178,14 +179,9 @@ def _deletes(preview: Preview, situation: Situation) -> str:
     contained = preview.containment
     is_inside = contained is not None and contained.is_contained
     if situation.mode != "free" or not is_inside:
-        return f"It deletes {_listed(preview.deletes)}." if preview.deletes else ""
+        return f"It deletes {listed(preview.deletes, 3)}." if preview.deletes else ""
     lost = [name for name in preview.deletes if name not in situation.restorable]
-    return f"It deletes {_listed(lost)}: that can't be undone." if lost else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+    return f"It deletes {listed(lost, 3)}: that can't be undone." if lost else ""
 
 
 def _allowing(rules: Sequence[Rule], preview: Preview, situation: Situation) -> tuple[Rule, ...]:

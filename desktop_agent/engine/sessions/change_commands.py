@@ -28,6 +28,7 @@ from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set
 from desktop_agent.core.messages import Display
 from desktop_agent.core.notes import Note
 from desktop_agent.core.parts.origins import AppNotice, FilesUndone
+from desktop_agent.core.prose.markdown import listed
 from desktop_agent.engine.base.ports import FileHistory, Store, StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.protected_files import is_protected
@@ -237,7 +238,7 @@ class ChangeCommands(ABC):
             files = "1 file was" if count == 1 else f"{count:,} files were"
             is_result = report.made is not None and bool(report.made.result)
             what, did = ("A result", "changed") if is_result else ("An undo", "put back")
-            lost = f" Left as they are: {_listed(report.kept)}." if report.kept else ""
+            lost = f" Left as they are: {listed(report.kept, _NAMED)}." if report.kept else ""
             words = f"{what} that was cut off is finished: {files} {did}.{lost}"
             self._emit(EngineFailed("undo", words))
         keeper.settled()
@@ -382,24 +383,19 @@ def _note_text(report: UndoReport, *, is_redo: bool) -> str:
     names = [f"{one.was} → {one.path}" if one.was else one.path for one in report.restored]
     names += report.merged
     what = "redone changes to files that were undone" if is_redo else "undone changes to files"
-    text = f"The user has {what}: {_listed(names)}. Read a file again before you change it."
+    text = f"The user has {what}: {listed(names, _NAMED)}. Read a file again before you change it."
     if report.kept:
-        text += f" Left as they are: {_listed(report.kept)}."
+        text += f" Left as they are: {listed(report.kept, _NAMED)}."
     return text
 
 
 def _applied_text(reports: Sequence[UndoReport]) -> str:
     files = (file.path for report in reports for file in report.restored)
     names = dict.fromkeys((*files, *(path for report in reports for path in report.merged)))
-    text = f"The user has applied changes of subagents elsewhere: {_listed(tuple(names))}. "
+    text = f"The user has applied changes of subagents elsewhere: {listed(tuple(names), _NAMED)}. "
     return f"{text}Read a file again before you change it."
 
 
 def _guarded(result: JudgedResult) -> tuple[str, ...]:
     changed = (file for file in result.files if file.prospect != "already")
     return tuple(file.path for file in changed if is_protected(file.path))
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_NAMED])
-    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED:,} more"

@@ -8,6 +8,7 @@ from typing import cast
 
 import msgspec
 
+from desktop_agent.core.prose.markdown import listed
 from desktop_agent.engine.skills.front_matter import FrontMatter, as_text
 
 NAME_LENGTH = 64
@@ -152,8 +153,7 @@ def _of_others(front: FrontMatter, raw: dict[str, str]) -> list[str]:
         found.append("Its compatibility is not a text.")
     extra = sorted(visible(key)[:40] for key in front.fields if key not in _KNOWN)
     if extra:
-        more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
-        found.append(f"It has fields the standard does not know: {', '.join(extra[:5])}{more}.")
+        found.append(f"It has fields the standard does not know: {listed(extra, 5)}.")
     return found
 
 

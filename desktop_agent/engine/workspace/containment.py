@@ -8,6 +8,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
+from desktop_agent.core.prose.markdown import listed
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import TEMPORARY, Folders
 from desktop_agent.engine.workspace import windows_names
@@ -101,8 +102,7 @@ def _resolve(
     joined = Path(base or folders.root) / with_home(path)
     resolved = _real_path(_as_commands_see(folders, joined), path)
     if root_of(with_temporary(folders, roots), resolved) is None:
-        more = f" and {len(roots) - _SHOWN_ROOTS} more" if len(roots) > _SHOWN_ROOTS else ""
-        named = (", ".join(roots[:_SHOWN_ROOTS]) or "none") + more
+        named = listed(roots, _SHOWN_ROOTS) or "none"
         raise OutsideWorkspace(
             f"Error: path '{path}' is outside the workspace ({kind} roots: {named})"
         )
