@@ -19,7 +19,7 @@ from desktop_agent.core.mcp import McpError, McpServer, McpState, clean_name, hi
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.headless.arguments import Parser, UsageError, http_address
 from desktop_agent.headless.command_line import carry_out
-from desktop_agent.headless.output import one_line, visible
+from desktop_agent.headless.output import one_line
 
 _LINE = 1000
 
@@ -195,7 +195,7 @@ def _told(given: argparse.Namespace, added: Sequence[McpServer], kept: Sequence[
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(one_line(visible(text), _LINE) + "\n")
+    sys.stdout.write(one_line(text, _LINE) + "\n")
 
 
 def _print(value: Any) -> None:

@@ -145,8 +145,7 @@ class ModelCatalog:
             fault = Fault("internal", "There is no way to test this key.", "settings")
         if self._host is None or "/" not in model:
             return fault  # nothing to make a real request with
-        answer = await self._host.call("check_key", model=model, api_base=api_base, key=key)
-        return msgspec.convert(answer, Fault | None)
+        return await self._host.call("check_key", model=model, api_base=api_base, key=key)
 
     async def probe(self, model: str, api_base: str) -> bool | None:
         """Return whether the model calls tools, by one real request; None if unknown.
@@ -362,7 +361,7 @@ async def _answered(questions: Iterable[Any]) -> list[ModelInfo]:
 
 async def _price_map(host: Host) -> Mapping[str, ModelInfo]:
     try:
-        return msgspec.convert(await host.call("price_map"), dict[str, ModelInfo])
+        return await host.call("price_map")
     except ModelError as error:
         _log.warning("the models known offline can't be had: %s", error.fault.message)
         return {}
