@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import aclosing
+from typing import Literal
 
 import msgspec
 
@@ -140,20 +141,13 @@ class AnswerStream:
             self._is_accepted = True
             self._on_accepted()
 
-    def _start(self) -> None:
-        for event in self.begun():
-            self._emit(event)
-
-    def _show(self, kind: str, text: str) -> None:
+    def _show(self, kind: Literal["text", "thinking"], text: str) -> None:
         if not text:
             return
-        self._start()
-        if kind == "text":
-            self._text.append(text)
-            self._emit(PartDelta(self._agent_id, self.message_id, "text", text))
-        else:
-            self._thinking.append(text)
-            self._emit(PartDelta(self._agent_id, self.message_id, "thinking", text))
+        for event in self.begun():
+            self._emit(event)
+        (self._text if kind == "text" else self._thinking).append(text)
+        self._emit(PartDelta(self._agent_id, self.message_id, kind, text))
 
 
 async def fitting_answer(
