@@ -21,10 +21,13 @@ from desktop_agent.core.events import (
     ApprovalRequested,
     ApprovalResolved,
     Event,
+    MessageStarted,
+    PartDelta,
     QuestionAnswered,
     QuestionAsked,
     SessionOpened,
     ToolEnded,
+    ToolOutput,
     TurnEnded,
     TurnStarted,
 )
@@ -39,7 +42,7 @@ from desktop_agent.outpost.runner import too_large
 _log = logging.getLogger(__name__)
 
 # What nobody watches here; the whole of it follows.
-_GROWING = frozenset({"PartDelta", "ToolOutput", "MessageStarted"})
+_GROWING = (PartDelta, ToolOutput, MessageStarted)
 
 
 class _Run(msgspec.Struct):
@@ -255,7 +258,7 @@ class AgentRuns:
             self._opened[event.info.id] = event.info.main_agent
             return
         run = self._by_agent.get(getattr(event, "agent_id", None) or AgentId(""))
-        if run is None or not isinstance(event, AgentEvent) or type(event).__name__ in _GROWING:
+        if run is None or not isinstance(event, AgentEvent) or isinstance(event, _GROWING):
             return
         _note_asks(run, event)
         run.has_changed |= isinstance(event, ToolEnded)
