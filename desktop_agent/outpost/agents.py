@@ -91,10 +91,11 @@ class AgentRuns:
         """Whether an agent is wanted still."""
         return bool(self._runs)
 
-    def keep(self, keys: tuple[str, ...]) -> None:
+    async def keep(self, keys: tuple[str, ...]) -> None:
         """End all other agents: whoever waited for them is gone."""
-        for key in self._runs.keys() - set(keys):
-            self._drop(key)
+        async with self._ordering:  # one whose copy is being made is ended once it is there
+            for key in self._runs.keys() - set(keys):
+                self._drop(key)
 
     async def carry_out(self, order: pipe.AgentOrder) -> None:
         """Do what is ordered; what was done already is ignored."""

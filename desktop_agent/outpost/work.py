@@ -100,7 +100,7 @@ class LocalWork:
                 self._stopped.update(key for key, job in self._jobs.items() if not job.done())
                 self._runner.stop()
             case pipe.KeepAgents(keys=keys):
-                self._agents.keep(keys)
+                await self._agents.keep(keys)
             case _ if isinstance(order, pipe.AgentOrder):
                 await self._agents.carry_out(order)
             case _:

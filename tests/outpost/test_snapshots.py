@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.adapters.places.git_copy import GitStore, unsent
+from desktop_agent.core.pipes import outpost_pipe as pipe
+from desktop_agent.outpost.work import LocalWork
 from tests.engine.workspace.test_programs import first_on_the_path, put
 from tests.outpost.rig import garden, git, state
 from tests.outpost.test_batch_files import store_of
@@ -179,3 +182,21 @@ def test_nothing_that_a_repository_in_the_folder_says_of_itself_is_started(tmp_p
     listed = git(store.path, "ls-tree", commit)
     # What is not checked out stays known.
     assert listed == f"160000 commit {here}\taway\n160000 commit {here}\tinner\n"
+
+
+async def test_an_agent_that_nobody_wants_any_more_is_ended_once_its_copy_is_made(
+    tmp_path: Path,
+) -> None:
+    """Before that its folder would be deleted and then filled, and stay there."""
+    done: list[type] = []
+    work = LocalWork(tmp_path, lambda _: None, lambda _: None)
+
+    async def carry_out(order: pipe.StartAgent | pipe.KeepAgents) -> None:
+        await work.carry_out(order)
+        done.append(type(order))
+
+    start = pipe.StartAgent("a-1", "Weeder", "garden", "0" * 40, "demo", "", "ask")
+    await asyncio.gather(carry_out(start), carry_out(pipe.KeepAgents(())))
+    await work.close()
+    assert done == [pipe.StartAgent, pipe.KeepAgents]
+    assert not work.has_any
