@@ -155,11 +155,21 @@ def greet(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
 
 
 @pytest.mark.parametrize("name", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
-def test_certificates_that_are_named_for_other_programs_are_used(tmp_path: Path, name: str) -> None:
+def test_certificates_that_are_named_for_other_programs_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     file = tmp_path / "own.pem"
     file.touch()
+    for of_here in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(of_here, raising=False)
     for place, variable in ((file, "SSL_CERT_FILE"), (tmp_path, "SSL_CERT_DIR")):
-        assert host_environment({name: str(place)})[variable] == str(place)
-        own = host_environment({name: str(place), "SSL_CERT_FILE": "/own.pem"})
-        assert (own["SSL_CERT_FILE"], "SSL_CERT_DIR" in own) == ("/own.pem", False)
-    assert "SSL_CERT_FILE" not in host_environment({name: str(tmp_path / "gone.pem")})
+        monkeypatch.setenv(name, str(place))
+        assert host_environment()[variable] == str(place)
+    monkeypatch.setenv(name, str(tmp_path / "gone.pem"))
+    assert "SSL_CERT_FILE" not in host_environment()
+    monkeypatch.setenv(name, str(file))
+    monkeypatch.setenv("SSL_CERT_FILE", "/own.pem")
+    assert (host_environment()["SSL_CERT_FILE"], "SSL_CERT_DIR" in host_environment()) == (
+        "/own.pem",
+        False,
+    )

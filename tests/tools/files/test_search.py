@@ -473,5 +473,5 @@ def test_a_folder_that_opens_and_cannot_be_listed_is_passed_over() -> None:
     with subprocess.Popen(["true"]) as ended:
         os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)  # its `net` is such a folder
         root = Path(f"/proc/{ended.pid}")
-        found = set(Walk(make_workspace(root), root).files())
+        found = set(Walk(Workspace(str(root)), root).files())
     assert {"comm", f"task/{ended.pid}/comm"} <= found
