@@ -276,6 +276,7 @@ class AttachmentList(QObject):
         super().__init__(parent)
         # By number, oldest first.
         self.entries: dict[int, Attachment] = {}
+        self._aside: dict[int, Attachment] = {}
         # Where those that are files came from.
         self._paths: dict[int, Path] = {}
         self._next = 0
@@ -344,6 +345,18 @@ class AttachmentList(QObject):
             self.changed.emit()
 
     @property
+    def has_aside(self) -> bool:
+        return bool(self._aside)
+
+    def put_aside(self) -> None:
+        """Have all that is here wait, while another message is written in the same box."""
+        self._aside, self.entries = self.entries, {}
+
+    def bring_back(self) -> None:
+        """Have what waits be here again, before what came since."""
+        self.entries, self._aside = {**self._aside, **self.entries}, {}
+
+    @property
     def _room(self) -> int:
         return MAX_ATTACHMENTS - sum(1 for one in self.entries.values() if not one.reason)
 
@@ -355,9 +368,10 @@ class AttachmentList(QObject):
         return self._next
 
     def _on_read(self, number: int, attachment: Attachment) -> None:
-        if number in self.entries:
-            self.entries[number] = attachment
-            self.changed.emit()
+        for held in (self.entries, self._aside):
+            if number in held:
+                held[number] = attachment
+                self.changed.emit()
 
 
 def _read_all(relay: Relay, numbers: list[tuple[int, Path]], root: str) -> None:

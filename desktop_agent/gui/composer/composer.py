@@ -87,7 +87,7 @@ class Composer(QWidget):
         self.read_only = ReadOnlyBar(theme, self)
         self._branch = BranchBar(theme, self)
         # Until the engine has it: a refused one waits again.
-        self._begun: dict[NoteId, tuple[Draft, BranchDraft]] = {}
+        self._begun: dict[NoteId, BranchDraft] = {}
         self._lay_out()
         self._connect()
         self._draft = self._drafts.first
@@ -171,12 +171,8 @@ class Composer(QWidget):
         self.focus_text()
 
     def begin_branch(self, draft: BranchDraft | None) -> None:
-        """Have the next message begin a branch, or with None not any more; the text stays."""
-        self._draft.branch = draft
-        if draft is not None and draft.is_edit:
-            self.box.edit.replace_text(draft.said)
-            for name in draft.skills:
-                self.box.add_skill(name)
+        """Have the next message begin a branch, or with None not any more."""
+        self._draft.begin_branch(draft)
         self._branch.show_draft(draft)
         self.focus_text()
 
@@ -310,14 +306,11 @@ class Composer(QWidget):
 
     def _give_back(self, refused: CommandRefused) -> None:
         """Return a note that never reached the disk to the box that it was sent from."""
+        branch = self._begun.pop(NoteId(refused.about), None)
         sent = self._unconfirmed.pop(NoteId(refused.about), None)
         if sent is not None:
             draft, note, attached = sent
-            draft.take_back(note, attached)
-        begun = self._begun.pop(NoteId(refused.about), None)
-        if begun is not None:
-            draft, branch = begun
-            draft.branch = draft.branch or branch
+            draft.take_back(note, attached, branch)
             self._branch.show_draft(self.branch_draft)
 
     # -- sending --------------------------------------------------------------------------
@@ -374,7 +367,7 @@ class Composer(QWidget):
         note = self._note(delivery)
         branch = self.branch_draft
         if note is not None and branch is not None:
-            self._begun[note.id] = (self._draft, branch)
+            self._begun[note.id] = branch
             self.begin_branch(None)
             self.branch_submitted.emit(note, branch)
         elif note is not None:

@@ -16,12 +16,15 @@ from desktop_agent.gui.kit.text_cache import TextCache
 from desktop_agent.gui.state.branch_draft import BranchDraft
 
 _MAX_SENT = 50
+# Behind the key of a draft: of its text that is put aside.
+_ASIDE = "/aside"
 
 
 class Draft:
     """Text, attachments, skills by name, and the texts sent before, for Up and Down.
 
-    The message begins a branch in place of `branch`, if that is set.
+    The message begins a branch in place of `branch`, if that is set. While that is an earlier
+    message, edited, what was begun before it is put aside.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -29,6 +32,8 @@ class Draft:
         self.attachments = AttachmentList()
         self.skills: list[str] = []
         self.branch: BranchDraft | None = None
+        self.text_aside = ""
+        self._skills_aside: list[str] = []
         self._sent: dict[NoteId, str] = {}
         self._place = 0
 
@@ -42,13 +47,43 @@ class Draft:
             del self._sent[next(iter(self._sent))]
         self._place = 0
 
-    def take_back(self, note: Note, attached: Sequence[Attachment]) -> None:
-        """Hold what was not sent again, before what was written since."""
-        self.text = "\n\n".join(text for text in (note.text, self.text) if text)
+    def begin_branch(self, branch: BranchDraft | None) -> None:
+        """Have the message begin a branch, or with None not any more."""
+        is_edit = branch is not None and branch.is_edit
+        if self._is_unedited and (is_edit or self.text_aside or self.attachments.has_aside):
+            self.text, self.skills = "", []
+        if is_edit or branch is None:
+            self._bring_back()
+        if branch is not None and is_edit:
+            self.text_aside, self.text = self.text, branch.said
+            self._skills_aside, self.skills = self.skills, list(branch.skills)
+            self.attachments.put_aside()
+        self.branch = branch
+        # Whoever shows the draft has its text and skills to show anew as well.
+        self.attachments.changed.emit()
+
+    @property
+    def _is_unedited(self) -> bool:
+        return self.branch is not None and self.branch.is_edit and self.text == self.branch.said
+
+    def _bring_back(self) -> None:
+        self.text, self.text_aside = _joined(self.text, self.text_aside), ""
+        self.skills += [name for name in self._skills_aside if name not in self.skills]
+        self._skills_aside = []
+        self.attachments.bring_back()
+
+    def take_back(
+        self, note: Note, attached: Sequence[Attachment], branch: BranchDraft | None = None
+    ) -> None:
+        """Hold what was not sent again, before what was written since; `branch` it was to begin."""
+        if branch is not None and self.branch is None:
+            self.begin_branch(branch)
+            if branch.is_edit:
+                self.text, self.skills = "", []
+        self.text = _joined(note.text, self.text)
         self.skills += [name for name in note.skills if name not in self.skills]
         for one in attached:
             self.attachments.add(one)
-        # Whoever shows the draft has its text and skills to show anew as well.
         self.attachments.changed.emit()
 
     def recall(self, step: int) -> str | None:
@@ -89,7 +124,8 @@ class Drafts:
         is_first = not self._key
         self._key = f"{session_id}/{agent_id}"
         if self._key not in self._shared:
-            self._shared[self._key] = Draft(self._kept.text(self._key))
+            aside = self._kept.text(self._key + _ASIDE)
+            self._shared[self._key] = Draft(_joined(self._kept.text(self._key), aside))
         draft = self._open = self._shared[self._key]
         if is_first and typed:
             draft.text = f"{draft.text}\n{typed}" if draft.text else typed
@@ -116,6 +152,11 @@ class Drafts:
         self._open.text = text
         if self._key:
             self._kept.keep(self._key, text)
+            self._kept.keep(self._key + _ASIDE, self._open.text_aside)
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)
 
 
 _shared: weakref.WeakValueDictionary[Path, _SharedDrafts] = weakref.WeakValueDictionary()

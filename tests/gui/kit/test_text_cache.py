@@ -1,5 +1,7 @@
 """What was typed and not sent is there again at the next start; what was sent is not."""
 
+import shutil
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
@@ -8,10 +10,12 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent import paths
 from desktop_agent.core.agents import AgentInfo
 from desktop_agent.core.events import AgentsChanged, SessionsChanged
+from desktop_agent.core.ids import MessageId
 from desktop_agent.gui.agents.panel import AgentPanel
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.mode_button import ModeButton
 from desktop_agent.gui.kit.text_cache import TextCache
+from desktop_agent.gui.state.branch_draft import BranchDraft
 from tests.helpers.events import opened
 from tests.helpers.panels import follow
 
@@ -56,6 +60,27 @@ def test_a_draft_of_each_session_is_there_after_a_restart(start):
     assert again.draft() == "draft 1\nof two lines \N{ROCKET}"
     follow(again, opened("se_2", agent="ag_2"))
     assert again.draft() == "draft 2\nof two lines \N{ROCKET}"
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_a_draft_is_there_after_a_crash_while_an_earlier_message_was_edited(
+    start, qtbot, tmp_path, monkeypatch, is_sent
+):
+    composer = start(Composer)
+    follow(composer, opened())
+    composer.set_text("half a thought")
+    composer.begin_branch(BranchDraft(MessageId("me_1"), "Paint it red", is_edit=True))
+    composer.hide()
+    composer.show()
+    if is_sent:
+        with qtbot.waitSignal(composer.branch_submitted):
+            composer.findChild(QWidget, "sendButton").click()
+    # Another process knows only what is on disk.
+    shutil.copytree(paths.data_dir(), tmp_path / "again" / "data")
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "again"))
+    again = start(Composer)
+    follow(again, opened())
+    assert again.draft() == ("half a thought" if is_sent else "Paint it red\n\nhalf a thought")
 
 
 def test_a_sent_message_does_not_come_back_as_a_draft_even_after_a_crash(start, qtbot):
