@@ -6,10 +6,11 @@ from typing import Literal
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent import paths
 from desktop_agent.gui.agents.actions import AgentActions
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.text import LONGEST_LINE
 from desktop_agent.gui.kit.text_cache import TextCache
 from desktop_agent.gui.kit.theme import Theme
@@ -37,7 +38,7 @@ class SteerInput(QWidget):
         self._drafts: dict[tuple[str, SteerMode], str] = {}
         self._kept = TextCache.of(paths.data_dir() / "steer_drafts.json", self)
         self.setObjectName("steerInput")
-        self.field = named(QLineEdit(self), "steerField")
+        self.field = named(Line(self), "steerField")
         self.field.returnPressed.connect(self._send)
         self.field.textChanged.connect(self._on_typed)
         self.field.setMaxLength(LONGEST_LINE)

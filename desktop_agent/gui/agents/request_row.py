@@ -14,6 +14,7 @@ from desktop_agent.core.approvals import AllowOnce, ApprovalRequest, Deny
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.questions import Question
 from desktop_agent.gui.agents.card_blocks import option_button
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
 from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
@@ -160,7 +161,7 @@ class RequestRow(PaintsRing, QFrame):
         lines.addLayout(row(allow, refuse, None, show, spacing=6))
 
     def _add_field(self, lines: QVBoxLayout) -> None:
-        self._field = named(QLineEdit(self), "askField", self.tr("Answer"))
+        self._field = named(Line(self), "askField", self.tr("Answer"))
         self._field.setMaxLength(LONGEST_LINE)
         self._field.setPlaceholderText(self.tr("Answer…"))
         self._field.returnPressed.connect(self._answer)

@@ -25,6 +25,7 @@ from desktop_agent.gui.composer.frame import Centred, ComposerFrame
 from desktop_agent.gui.composer.input import COMMANDS, RUN_ON, ComposerInput
 from desktop_agent.gui.composer.stand_ins import EndedBar, ReadOnlyBar
 from desktop_agent.gui.composer.toolbar import ComposerBar, SendState
+from desktop_agent.gui.kit.fields.input_methods import finish_input
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column, row
@@ -359,7 +360,7 @@ class Composer(QWidget):
         return True
 
     def _send(self, is_other: bool) -> None:
-        self.box.edit.finish_input()
+        finish_input()
         if self._has_to_read(partial(self._send, is_other)) or self._give_command():
             return
         steers = is_other != self._settings.steer_on_enter
@@ -380,7 +381,7 @@ class Composer(QWidget):
         return self._when_read is not None
 
     def _stop_and_send(self) -> None:
-        self.box.edit.finish_input()
+        finish_input()
         if not self._has_to_read(self._stop_and_send) and (note := self._note("turn")):
             self._stop_with(note)
 

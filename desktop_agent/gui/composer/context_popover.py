@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QLocale, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent
-from PySide6.QtWidgets import QFormLayout, QGridLayout, QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFormLayout, QGridLayout, QSizePolicy, QWidget
 
 from desktop_agent.core.usage import ContextUse
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     Popover,
@@ -67,7 +68,7 @@ class ContextPopover(Popover):
         self._lay_out(theme)
 
     def _lay_out(self, theme: Theme) -> None:
-        self._keep = named(QLineEdit(self), "contextKeep", self.tr("What must be kept?"))
+        self._keep = named(Line(self), "contextKeep", self.tr("What must be kept?"))
         self._keep.setPlaceholderText(self.tr("Anything that matters, in your words"))
         self._keep.returnPressed.connect(self._compact)
         self._button = PrimaryButton(theme, self.tr("Compact now"), parent=self)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLineEdit, QWidget
 
 from desktop_agent.core.mcp import McpArgument
 from desktop_agent.gui.composer.server_offers import ServerPrompt
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.safe_text import label_text, path_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -118,7 +119,7 @@ class PromptForm(QFrame):
             name = path_text(argument.name)
             shown = name if len(name) <= _LABEL else f"{name[:_LABEL]}…"
             label = TextLabel(shown, "muted", self._fields)
-            line = named(QLineEdit(self._fields), "promptArgument", name)
+            line = named(Line(self._fields), "promptArgument", name)
             line.setMaxLength(_LONGEST_VALUE)
             about = with_marks(" ".join(argument.description.split()))
             optional = "" if argument.is_required else self.tr("optional")

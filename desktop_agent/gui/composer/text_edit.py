@@ -14,15 +14,14 @@ from PySide6.QtGui import (
     QDropEvent,
     QFocusEvent,
     QFontMetricsF,
-    QGuiApplication,
     QImage,
-    QInputMethodEvent,
     QKeyEvent,
     QResizeEvent,
     QTextCursor,
 )
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
+from desktop_agent.gui.kit.fields.input_methods import unfinished
 from desktop_agent.gui.kit.links import accept_copy, dropped_folder, dropped_paths
 from desktop_agent.gui.kit.safe_text import typed_text, utf16_length, utf16_slice
 from desktop_agent.gui.kit.theme import Theme
@@ -112,17 +111,7 @@ class ComposerText(QPlainTextEdit):
     @property
     def unfinished(self) -> str:
         """What an input method shows in the text and has not given it yet."""
-        return self.textCursor().block().layout().preeditAreaText()
-
-    def finish_input(self) -> None:
-        """Have what an input method still composes be text: a button takes no focus from here."""
-        QGuiApplication.inputMethod().commit()
-        words = self.unfinished
-        if words:  # not every input method can be asked for it
-            QGuiApplication.inputMethod().reset()
-            given = QInputMethodEvent("", [])
-            given.setCommitString(words)
-            QApplication.sendEvent(self, given)
+        return unfinished(self)
 
     def enter_folder(self, path: str) -> None:
         """Put this folder in place of what was typed behind the `@`, which goes on behind it."""

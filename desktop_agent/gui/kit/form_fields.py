@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from desktop_agent.core.parts.forms import FieldValue, FormField, is_within, number_of
 from desktop_agent.gui.kit.accessible import NamedChoice
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.safe_text import label_text, path_text, with_marks
 from desktop_agent.gui.kit.widgets import TextLabel, column, named
 
@@ -117,7 +118,7 @@ class FieldRow(QWidget):
         return boxes
 
 
-class _Line(QLineEdit):
+class _Line(Line):
     """Enter ends in it, even when it has switched off the card around it."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -35,6 +35,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.gui.kit.fields.input_methods import finish_input
 from desktop_agent.gui.kit.popover import Popover as Popover
 from desktop_agent.gui.kit.safe_text import clean, plain_tip
 from desktop_agent.gui.kit.spinner import paint_spinner
@@ -62,6 +63,11 @@ class EnterPresses:
         event.accept()
         if not event.isAutoRepeat():
             cast(QAbstractButton, self).click()
+
+    def nextCheckState(self) -> None:
+        """Have all that was typed be there before the click is told of."""
+        finish_input()
+        super().nextCheckState()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 
 class _Pictured:

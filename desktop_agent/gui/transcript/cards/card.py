@@ -11,7 +11,6 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPai
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
-    QLineEdit,
     QSizePolicy,
     QStyle,
     QWidget,
@@ -21,6 +20,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.accessible import ReadAsDocument, Unfolds
 from desktop_agent.gui.kit.background import Background
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.text import LONGEST_LINE
@@ -240,7 +240,7 @@ class AskCard(Card):
         return super().focusNextPrevChild(is_next)
 
 
-class AnswerLine(QLineEdit):
+class AnswerLine(Line):
     """A line to type into. Enter ends in it, even when it has switched off the card around it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
