@@ -6,6 +6,7 @@ need all that match, which takes seconds where a word is common.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sqlite3
 import time
@@ -25,8 +26,13 @@ from desktop_agent.core.sessions import SearchFound, SearchHit
 _WORD = re.compile(r"\w+")
 _SIGN = re.compile(r"[^\w\s]")
 _HALF = re.compile("[\ud800-\udfff]")
+# Letters with a stroke, or without a dot: to Unicode that is no mark that could be taken off.
+_LETTERS = str.maketrans("łŁøØđĐıħĦ", "lLoOdDihH")
 # Models write the signs of print, people type those of the keyboard.
-_TYPED = str.maketrans("‘’“”\u2010\u2011", "''\"\"--")
+_TYPED = _LETTERS | str.maketrans("‘’“”\u2010\u2011", "''\"\"--")
+# The same for the index, which takes them for other letters: no word has those of two alphabets.
+_OTHERS = (("l", "ł"), ("o", "ø"), ("d", "đ"), ("i", "ı"), ("h", "ħ"), ("ss", "ß"))
+_MOST_PLACES = 4
 # Marks above and below letters. What has a lower class, or 0, makes another letter of it.
 _ACCENTS = 200
 _MAX_CHARACTERS = 1000
@@ -83,12 +89,12 @@ def search(
 
 def _by_title(connection: sqlite3.Connection, text: str) -> list[SessionId]:
     # In Python: SQLite's LIKE knows the case of ASCII letters only.
-    words = folded(text).split()
+    words = folded(_typed(text)).split()
     rows = connection.execute("SELECT id, title FROM session ORDER BY updated_at DESC")
     return [
         SessionId(session_id)
         for session_id, title in rows
-        if _has_all(folded(unicodedata.normalize("NFC", title)), words)
+        if _has_all(folded(_typed(unicodedata.normalize("NFC", title))), words)
     ]
 
 
@@ -118,27 +124,29 @@ class _Search:
         self._text = text
         self._limit = limit
         self._of_session: Counter[SessionId] = Counter()
-        words = sorted(set(folded(text).split()), key=len, reverse=True)
+        typed = folded(_typed(text))
+        words = sorted(set(typed.split()), key=len, reverse=True)
         # The index knows no signs: `c++` would find every word with a c.
         self._literal = [word for word in words if _SIGN.search(word)]
         self._words = words
-        self._marks = re.compile("|".join(map(re.escape, [folded(text), *words])))
+        marks = "|".join(map(re.escape, [typed, *words]))
+        self._marks = re.compile(marks.replace("ss", "ss?"))  # a ß is one letter, and folded to one
 
     def by_words(self) -> None:
         """Find whole words, then with the last one unfinished if that brought few."""
         phrases = [" ".join(_WORD.findall(spaced(word))) for word in self._text.split()]
-        phrases = [f'"{phrase}"' for phrase in phrases if phrase][:_MAX_WORDS]
+        phrases = [phrase for phrase in phrases if phrase][:_MAX_WORDS]
         if not phrases:
             return
-        # Quoted, so that no word is read as an operator.
-        query = " ".join(phrases)
+        query = " AND ".join(map(_any_of, phrases))
         self._take(self._matching(query))
-        is_prefix = len(phrases[-1]) - 2 >= _SHORTEST_PREFIX and self._text[-1].isalnum()
+        is_prefix = len(phrases[-1]) >= _SHORTEST_PREFIX and self._text[-1].isalnum()
         if len(self.hits) < self._limit and is_prefix and self.is_complete:
             self.hits.clear()
             self._of_session.clear()
             self.has_more_of_session = False
-            self._take(self._matching(f"{query}*"))
+            begun = [*map(_any_of, phrases[:-1]), _any_of(phrases[-1], "*")]
+            self._take(self._matching(" AND ".join(begun)))
 
     def by_pattern(self) -> None:
         """Find signs, and parts of words, among what can be looked through in a moment."""
@@ -192,7 +200,8 @@ class _Search:
             return None
         text = unicodedata.normalize("NFC", words_of(event.message))
         plain = folded(text)
-        if not _has_all(plain, self._literal):
+        typed = _typed(text)
+        if not _has_all(plain if typed == text else folded(typed), self._literal):
             return None
         line, marks = _line(text, plain, self._marks)
         message_id = event.message.id
@@ -208,6 +217,24 @@ def _line(text: str, plain: str, words: re.Pattern[str]) -> tuple[str, tuple[tup
     end = min(len(text) if end < 0 else end, start + _LINE)
     marks = tuple((m.start() - start, m.end() - start) for m in words.finditer(plain, start, end))
     return text[start:end], marks
+
+
+def _any_of(phrase: str, end: str = "") -> str:
+    """Return what matches a phrase, however its letters are written."""
+    plain = _typed(phrase).translate(_LETTERS).lower()
+    ways = dict.fromkeys((phrase, plain))
+    for letter, other in _OTHERS:
+        first, *pieces = plain.split(letter, _MOST_PLACES)
+        for given in itertools.product((letter, other), repeat=len(pieces)):
+            ways[first + "".join(map(str.__add__, given, pieces))] = None
+    # Quoted, so that no word is read as an operator.
+    quoted = " OR ".join(f'"{way}"{end}' for way in ways)
+    return f"({quoted})"
+
+
+def _typed(text: str) -> str:
+    """Return the text with its ß as they are typed without."""
+    return text.replace("ß", "ss").replace("ẞ", "SS")
 
 
 def folded(text: str) -> str:

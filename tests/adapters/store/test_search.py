@@ -94,6 +94,30 @@ def test_signs_are_found_in_either_way_of_writing_them(
     assert mark in said
 
 
+@pytest.mark.parametrize(
+    ("with_marks", "typed"),
+    [
+        ("Łódź", "lodz"),
+        ("Powiedział", "powiedzial"),
+        ("smørrebrød", "smorrebrod"),
+        ("Đorđe", "dorde"),
+        ("Straße", "strasse"),
+        ("ırmak", "irmak"),
+    ],
+)
+def test_letters_that_have_no_mark_to_take_off_are_found_as_they_are_typed_without(
+    store: SqliteStore, with_marks: str, typed: str
+) -> None:
+    say(store, f"{with_marks} 1", f"the way to {with_marks} is long")
+    say(store, f"{typed} 2", f"the way to {typed} is long")
+    for words in (with_marks, typed, typed.upper(), typed[:-1]):
+        found = store.search(words, 10)
+        assert [marked(hit)[0][:3] for hit in found.hits] == [typed[:3], with_marks[:3]]
+        assert len(found.titles) == 2
+    assert store.search(f"{typed} way", 10).hits
+    assert store.search(typed[1:], 10).titles
+
+
 @pytest.mark.parametrize("name", ["résumé.pdf", "한국어", "tiếng việt"])
 def test_accents_are_found_in_either_form_of_unicode(store: SqliteStore, name: str) -> None:
     apart = unicodedata.normalize("NFD", name)
