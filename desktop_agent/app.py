@@ -63,7 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--help": lambda _: _print(USAGE),
     }
     if problem := _user_problem(first):
-        return _refuse(problem)
+        is_window = first not in starts and not first.startswith("-")
+        return _refuse_window(problem) if is_window else _refuse(problem)
     if first in starts:
         return starts[first](rest)
     if first.startswith("-") or rest:
@@ -94,6 +95,13 @@ def _user_problem(first: str) -> str:
 
 def _refuse(problem: str) -> int:
     print(f"desktop-agent: {problem}", file=sys.stderr)
+    return 1
+
+
+def _refuse_window(problem: str) -> int:
+    from desktop_agent.gui.startup.refusal import tell_refusal
+
+    tell_refusal(problem)
     return 1
 
 
@@ -201,7 +209,7 @@ def _window(folder: str, settings: Settings | None = None) -> int:
 
     problem = display_problem() or _places_problem(folder)
     if problem:
-        return _refuse(problem)
+        return _refuse_window(problem)
     # Nothing of what is loaded from here on is garbage; the window has its own clock for it.
     gc.disable()
     from desktop_agent.adapters.config import settings_file
@@ -211,7 +219,7 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     try:
         from desktop_agent.gui.startup.run import run_window
     except ImportError as error:
-        return _refuse(f"a system library is missing: {error}")
+        return _refuse_window(f"a system library is missing: {error}")
     # The demo's subagents work slowly enough that whoever watches can stop or steer them.
     os.environ.setdefault("DESKTOP_AGENT_DEMO_PACE", "slow")
     # An empty name means no folder was given; a relative one is meant from here.
