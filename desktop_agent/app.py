@@ -215,7 +215,10 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     from desktop_agent.adapters.config import settings_file
 
     said: list[str] = []
-    wanted = settings or settings_file.load(paths.config_dir() / "settings.json", said.append)
+
+    def load() -> Settings:
+        return settings or settings_file.load(paths.config_dir() / "settings.json", said.append)
+
     try:
         from desktop_agent.gui.startup.run import run_window
     except ImportError as error:
@@ -224,7 +227,7 @@ def _window(folder: str, settings: Settings | None = None) -> int:
     os.environ.setdefault("DESKTOP_AGENT_DEMO_PACE", "slow")
     # An empty name means no folder was given; a relative one is meant from here.
     place = os.path.realpath(folder) if folder else ""
-    return run_window(_compose, wanted, place, lambda: _start_logging(said), said)
+    return run_window(_compose, load, place, lambda: _start_logging(said), said)
 
 
 def _places_problem(folder: str) -> str:

@@ -73,20 +73,21 @@ def make_application() -> Application:
 
 def run_window(
     compose: Compose,
-    settings: Settings,
+    load: Callable[[], Settings],
     folder: str,
     start_logging: Callable[[], object],
     said: Sequence[str] = (),
 ) -> int:
     """Show the windows and run until the last is closed; the log begins behind the first paint.
 
-    When the app runs already, the folder goes there. `said` is what the window is to say of the
-    settings.
+    When the app runs already, the folder goes there, and the settings are left to it: a damaged
+    file is put aside by who tells of it. `said` is what the window is to say of the settings.
     """
     place = paths.config_dir() / "window.socket"
     door = be_first(place, folder)
     if door is None:
         return 0
+    settings = load()
     app = make_application()
     theme = Theme(app, is_hurried=True)
     theme.configure(settings.theme, settings.text_scale, settings.reduce_motion)

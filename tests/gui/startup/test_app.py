@@ -159,7 +159,7 @@ def test_an_end_that_is_asked_for_before_the_loop_turns_is_not_forgotten(own_hom
         "    window.quit_now()\n"
         "run.wait_for_paint = close_early\n"
         "said = ['Your settings were damaged.']\n"
-        "run.run_window(_compose, Settings(model='demo'), '', lambda: None, said)\n"
+        "run.run_window(_compose, lambda: Settings(model='demo'), '', lambda: None, said)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],

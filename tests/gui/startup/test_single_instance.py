@@ -1,10 +1,15 @@
 """Starting the app twice brings the open window to the front, with the folder asked for."""
 
 import threading
+from functools import partial
 
 import pytest
 
+from desktop_agent import paths
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.app import _compose
 from desktop_agent.gui.startup import single_instance
+from desktop_agent.gui.startup.run import run_window
 from desktop_agent.gui.startup.single_instance import Door, SecondStarts, be_first, hand_over
 from tests.helpers.patience import HANG_S
 
@@ -61,6 +66,30 @@ def test_a_second_start_waits_for_a_window_that_is_only_being_made(qtbot, qapp, 
     other.join(HANG_S)
     assert results == [None]
     first.close()
+
+
+def test_a_second_start_leaves_damaged_settings_to_the_window_that_can_tell_of_them(
+    qtbot, own_home
+):
+    settings = paths.config_dir() / "settings.json"
+    settings.write_text("{")
+    door = be_first(paths.config_dir() / "window.socket", "")
+    assert door is not None
+    first = SecondStarts(door)
+    results = []
+
+    def start_window():
+        said = []
+        load = partial(settings_file.load, settings, said.append)
+        results.append(run_window(_compose, load, "", lambda: None, said))
+
+    with qtbot.waitSignal(first.asked):
+        other = threading.Thread(target=start_window)
+        other.start()
+    other.join(HANG_S)
+    first.close()
+    assert results == [0]
+    assert settings.read_text() == "{"
 
 
 def test_the_first_start_finds_nobody(place, has_files):
