@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QFrame, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import AllowOnce, ApprovalRequest, Deny
@@ -17,9 +17,9 @@ from desktop_agent.gui.agents.card_blocks import option_button
 from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
-from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
+from desktop_agent.gui.kit.safe_text import name_text, plain_tip, with_marks
 from desktop_agent.gui.kit.text import LONGEST_LINE, plain_words
-from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
     GhostButton,
@@ -38,6 +38,8 @@ from desktop_agent.gui.transcript.cards.diff_view import diff_lines
 # The card in the transcript shows all of it.
 _EFFECT_LINES = 3
 _OPTIONS, _OPTION = 4, 30
+# What a name has in a narrow panel, in pixels.
+_ROOM = 200
 
 
 class RequestRow(PaintsRing, QFrame):
@@ -80,7 +82,8 @@ class RequestRow(PaintsRing, QFrame):
         kind = "muted" if is_prose else "mono"
         self._effect = TextLabel("", kind, self, name="askEffect", wraps=True)
         effect = self._effect_text()
-        self._effect.setText(effect)
+        narrow = _ROOM // QFontMetrics(mono_font(theme)).averageCharWidth()
+        self._effect.setText(name_text(effect, narrow))
         self._effect.setVisible(bool(effect))
         self.setAccessibleDescription(effect)
         self._build()

@@ -24,6 +24,9 @@ _LINE_BREAKING = re.compile("[\n\t]")
 _UNUSUAL = re.compile(r"[^ -~\n\t]")
 _UNBROKEN = re.compile(rf"[^\s\u200b]{{{UNBROKEN_LIMIT}}}(?=[^\s\u200b])")
 _LONG_WORD = re.compile(r"[^\s\u200b]{30}(?=[^\s\u200b])")
+# So much of a line a name may leave empty where it is broken.
+_PIECE = 8
+_NAME = re.compile(r"(?:[^\s/\u200b]|/(?=\d))+")
 _BLANK_LOOKING = (
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u2800\u3164\uffa0"
 )
@@ -87,6 +90,21 @@ def label_text(text: str) -> str:
     Not for what is to be copied.
     """
     return _LONG_WORD.sub(lambda found: found[0] + _BREAK, text)
+
+
+def name_text(text: str, longest: int) -> str:
+    """Return a path or a command with soft breaks in names that are longer than so many letters.
+
+    Lines end behind a slash by themselves. What has such a break is not to be copied.
+    """
+
+    def broken(found: re.Match[str]) -> str:
+        name = found[0]
+        if len(name) <= longest:
+            return name
+        return _BREAK.join(name[at : at + _PIECE] for at in range(0, len(name), _PIECE))
+
+    return _NAME.sub(broken, text)
 
 
 def with_marks(text: str) -> str:

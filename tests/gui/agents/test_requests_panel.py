@@ -7,7 +7,7 @@ import time
 import msgspec
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 from desktop_agent.core.agents import AgentInfo
@@ -128,6 +128,19 @@ def test_the_row_says_who_what_and_how_long_to_a_screen_reader(panel) -> None:
     said = "Main ▸ Research ▸ Prices asks: Run a command?, waiting 1:05"
     assert row.accessibleName() == said
     assert row.accessibleDescription() == "echo 1\nin /w"
+
+
+def test_all_of_a_long_word_in_a_command_is_seen(panel) -> None:
+    word = "x" * 300 + "/end"
+    call, display = ToolCall("c9", "shell"), CommandDisplay(f"rm {word}", "/w")
+    asked = ApprovalRequest(RequestId("rq_9"), ONE, call, "Run a command?", display)
+    follow(panel, ApprovalRequested(ONE, asked))
+    panel.show()
+    label = rows(panel)[0].findChild(QLabel, "askEffect")
+    assert label is not None
+    assert label.text().replace("\u200b", "").startswith(f"rm {word}")
+    room, flags = QRect(0, 0, panel.width() - 40, 0), Qt.TextFlag.TextWordWrap
+    assert label.fontMetrics().boundingRect(room, flags, label.text()).width() <= room.width()
 
 
 def test_hidden_characters_of_a_command_are_shown(panel) -> None:

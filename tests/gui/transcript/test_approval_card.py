@@ -1,7 +1,7 @@
 """The card that asks: what it shows, when it can be answered, and by what."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 
 from desktop_agent.core.agents import AgentInfo
@@ -42,6 +42,18 @@ def button(card, name):
 
 def words(card):
     return " ".join(label.text() for label in card.findChildren(QLabel))
+
+
+@pytest.mark.parametrize("lost", [(), ("b" * 250 + "/name.sh",)])
+def test_all_of_a_long_name_is_seen_before_it_is_changed_or_deleted(ask, view, lost):
+    path = f"src/{'a' * 250}/{'Name' * 60}.sh"
+    view.resize(640, 600)
+    card = ask(call(1, "edit", path=path), display=DiffDisplay(path, PATCH, 1, 1), lost=lost)
+    label = card.findChild(QLabel, "approvalTarget")
+    said = label.text().replace("\u200b", "")
+    assert said == (f"{lost[0]} for good" if lost else path)
+    room, flags = QRect(0, 0, label.width(), 0), Qt.TextFlag.TextWordWrap
+    assert label.fontMetrics().boundingRect(room, flags, label.text()).width() <= room.width()
 
 
 def test_the_whole_command_is_shown_with_its_folder_stakes_and_reason(ask):

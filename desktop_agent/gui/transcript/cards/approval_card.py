@@ -10,6 +10,7 @@ from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QFocusEvent,
+    QFontMetrics,
     QKeyEvent,
     QShowEvent,
 )
@@ -27,8 +28,9 @@ from desktop_agent.core.approvals import (
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.gui.kit.flow_layout import FlowLayout
-from desktop_agent.gui.kit.safe_text import elapsed_text, label_text, with_marks
+from desktop_agent.gui.kit.safe_text import elapsed_text, label_text, name_text, with_marks
 from desktop_agent.gui.kit.text import plain_words
+from desktop_agent.gui.kit.theme import mono_font
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
     IconLabel,
@@ -68,6 +70,8 @@ from desktop_agent.gui.transcript.state.items import ApprovalItem, alike
 # An Enter or a click that was meant for something else must not approve.
 ARMING_S = 0.4
 _ICON_GAP = 8
+# What a name has beside the verb in a small window, in pixels.
+_ROOM = 250
 
 
 class ApprovalCard(AskCard):
@@ -202,12 +206,15 @@ class ApprovalCard(AskCard):
 
     def _build_headline(self) -> QBoxLayout:
         verb, target = headline(self._request)
+        theme = self._theme
         role = "titleErr" if self._request.lost else "title"
         title = TextLabel(verb, role, wraps=not target)
         self._when = TextLabel("", "subtle")
         top = row(title, spacing=8)
         if target:
-            shown = TextLabel(target, "mono", name="approvalTarget", wraps=True, copies=True)
+            whole = name_text(target, _ROOM // QFontMetrics(mono_font(theme)).averageCharWidth())
+            copies = whole == target
+            shown = TextLabel(whole, "mono", name="approvalTarget", wraps=True, copies=copies)
             shown.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
             shown.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             top.addWidget(shown, 1)
