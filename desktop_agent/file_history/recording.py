@@ -13,6 +13,7 @@ import msgspec
 from desktop_agent.core.changes import ChangedFile, ChangeSet, FileState, UndoError
 from desktop_agent.core.diffs.line_diff import opcodes
 from desktop_agent.core.ids import SessionId
+from desktop_agent.engine.workspace.text_files import decode, lines_of
 from desktop_agent.file_history import names, schema
 from desktop_agent.file_history.packs import Packs
 from desktop_agent.file_history.plan import kind_of
@@ -177,10 +178,9 @@ class Lines:
             return []
         if not state.is_held or state.size > _LARGEST_TEXT:
             return None
-        with contextlib.suppress(UndoError, UnicodeDecodeError):
-            content = b"".join(self._packs.read(state.digest))
-            if b"\0" not in content:
-                return content.decode("utf-8").splitlines(keepends=True)
+        with contextlib.suppress(UndoError):
+            text = decode(b"".join(self._packs.read(state.digest)))
+            return lines_of(text.text) if text is not None else None
         return None
 
 

@@ -18,6 +18,7 @@ from desktop_agent.core.changes import (
     UndoScope,
 )
 from desktop_agent.core.ids import AgentId
+from desktop_agent.engine.workspace.diffs import file_diff
 from tests.file_history.folders import SESSION, Folder, look
 from tests.file_history.kills import killed_at
 
@@ -189,6 +190,16 @@ def test_the_diff_is_of_what_was_done_there_and_the_other_of_what_was_done_here(
     scope = UndoScope(SESSION, set_id=result.id, path="a.txt")
     assert folder.history.contents(scope) == (b"one\n", b"two\n")
     assert folder.history.contents(scope, is_since=True) == (b"one\n", b"mine\n")
+
+
+def test_the_lines_of_a_text_in_utf_16_are_counted_as_they_are_compared(folder: Folder) -> None:
+    before, after = ("one\ntwo\n".encode("utf-16"), "one\n2\nthree\n".encode("utf-16"))
+    folder.root.joinpath("wide.txt").write_bytes(before)
+    made = keep(folder, "sa_1", FarFile(b"wide.txt", state(before), state(after)))
+    assert (made.added, made.removed) == (2, 1)
+    scope = UndoScope(SESSION, set_id=made.id, path="wide.txt")
+    display = file_diff("wide.txt", *folder.history.contents(scope))
+    assert (display.added, display.removed) == (2, 1)
 
 
 def test_a_later_result_of_the_same_agent_takes_the_place_of_one_that_was_not_applied(
