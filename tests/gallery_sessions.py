@@ -76,6 +76,7 @@ async def show_found(gallery: Gallery) -> None:
     hit = SearchHit(of.id, of.main_agent, MessageId("m_1"), 4, line, ((23, 28),))
     old = "Each retry doubles the wait, up to a minute"
     other = SearchHit(story.SESSIONS[2].id, story.MAIN, MessageId("m_2"), 9, old, ((5, 10),))
-    panel.set_matches("retry", SearchFound((), (hit, other)))
+    further = SearchHit(of.id, of.main_agent, MessageId("m_3"), 2, f"Before: {old}", ((13, 18),))
+    panel.set_matches("retry", SearchFound((), (hit, other), is_complete=False, more=(further,)))
     await gallery.take("74-sessions-found")
     panel.search.clear()

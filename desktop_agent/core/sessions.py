@@ -92,11 +92,13 @@ class SearchHit(Value, frozen=True):
 class SearchFound(Value, frozen=True):
     """Sessions found by title, newest activity first, and messages, the newest first.
 
-    `is_complete`: nothing older was left out. `indexed` is the share of all messages, from 0 to
-    1, in which scripts without spaces are found.
+    `hits` are a few of each session, `more` what else is said in those.
+    `is_complete`: nothing was left out of `hits`. `indexed` is the share of all messages, from 0
+    to 1, in which scripts without spaces are found.
     """
 
     titles: tuple[SessionId, ...] = ()
     hits: tuple[SearchHit, ...] = ()
     is_complete: bool = True
     indexed: float = 1.0
+    more: tuple[SearchHit, ...] = ()

@@ -155,7 +155,7 @@ def _search(given: argparse.Namespace) -> None:
         for one in found.titles:
             rows.append(_row(infos[one]))
             lines.append(_line(infos[one]))
-        for hit in found.hits:
+        for hit in (*found.hits, *found.more):
             rows.append(_hit(hit, infos[hit.session_id]))
             lines.append(f"{_line(infos[hit.session_id])}\n    {one_line(hit.line, _LINE)}")
     _write(given.output, rows, lines)

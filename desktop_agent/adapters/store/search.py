@@ -70,7 +70,10 @@ def search(
     *,
     has_fts: bool,
 ) -> SearchFound:
-    """Return the sessions found by title, and up to `limit` messages; none of `hidden`."""
+    """Return the sessions found by title, and up to `limit` messages; none of `hidden`.
+
+    Beside those, which are a few of each session, as many more of the same sessions.
+    """
     # A command line that is no UTF-8 has half characters, which no database holds.
     text = _HALF.sub("\ufffd", " ".join(text[:_MAX_CHARACTERS].split()))
     text = unicodedata.normalize("NFC", text)
@@ -82,9 +85,9 @@ def search(
     if not found.hits:
         found.by_pattern()
     titles = tuple(one for one in _by_title(connection, text) if one not in found.hidden)
-    hits = tuple(found.hits)
-    is_complete = found.is_complete and not found.has_more_of_session
-    return SearchFound(titles[:limit], hits, is_complete, share(connection))
+    hits, more = tuple(found.hits), tuple(found.more)
+    is_complete = found.is_complete and not more
+    return SearchFound(titles[:limit], hits, is_complete, share(connection), more)
 
 
 def _by_title(connection: sqlite3.Connection, text: str) -> list[SessionId]:
@@ -105,8 +108,8 @@ def _has_all(plain: str, words: Collection[str]) -> bool:
 class _Search:
     """One search of the messages.
 
-    `is_complete` becomes False when it was broken off, `has_more_of_session` True when a session
-    holds more than is shown of one.
+    `is_complete` becomes False when it was broken off. `more` is what sessions hold beside the few
+    that are in `hits`.
     """
 
     def __init__(
@@ -117,8 +120,8 @@ class _Search:
         hidden: frozenset[SessionId],
     ) -> None:
         self.hits: list[SearchHit] = []
+        self.more: list[SearchHit] = []
         self.is_complete = True
-        self.has_more_of_session = False
         self.hidden = hidden
         self._connection = connection
         self._text = text
@@ -142,9 +145,8 @@ class _Search:
         self._take(self._matching(query))
         is_prefix = len(phrases[-1]) >= _SHORTEST_PREFIX and self._text[-1].isalnum()
         if len(self.hits) < self._limit and is_prefix and self.is_complete:
-            self.hits.clear()
-            self._of_session.clear()
-            self.has_more_of_session = False
+            for found in (self.hits, self.more, self._of_session):
+                found.clear()
             begun = [*map(_any_of, phrases[:-1]), _any_of(phrases[-1], "*")]
             self._take(self._matching(" AND ".join(begun)))
 
@@ -183,12 +185,14 @@ class _Search:
     def _take(self, rows: Iterator[tuple[Any, ...]] | sqlite3.Cursor) -> None:
         for _, session_id, seq, agent, body, crc in rows:
             is_full = self._of_session[session_id] >= _HITS_A_SESSION
-            if session_id in self.hidden or (is_full and self.has_more_of_session):
+            if session_id in self.hidden or (is_full and len(self.more) >= self._limit):
                 continue
             hit = self._hit(session_id, seq, agent, decode(body, crc))
+            if hit is None:
+                continue
             if is_full:
-                self.has_more_of_session = hit is not None
-            elif hit is not None:
+                self.more.append(hit)
+            else:
                 self.hits.append(hit)
                 self._of_session[session_id] += 1
             if len(self.hits) >= self._limit:

@@ -116,17 +116,24 @@ def deleted_rows(
 def hit_rows(
     found: SearchFound, sessions: Sequence[SessionInfo], now: float
 ) -> tuple[SessionRow, ...]:
-    """Return a heading and a row for each message that was found in one of the sessions."""
+    """Return a row for each message that was found in one of the sessions, under headings."""
     infos = {info.id: info for info in sessions}
-    rows = [
-        replace(_row(infos[hit.session_id], now, is_ambiguous=False), hit=hit)
-        for hit in found.hits
-        if hit.session_id in infos
-    ]
+    rows, more = (
+        [
+            replace(_row(infos[hit.session_id], now, is_ambiguous=False), hit=hit)
+            for hit in hits
+            if hit.session_id in infos
+        ]
+        for hits in (found.hits, found.more)
+    )
     note = "" if found.is_complete else _tr("the newest {n}").format(n=len(rows))
     if found.indexed < 1:
         note = _tr("indexing: {n} %").format(n=int(100 * found.indexed))
-    return (SessionRow(_tr("In messages"), place="hits", note=note), *rows) if rows else ()
+    if not rows:
+        return ()
+    first = SessionRow(_tr("In messages"), place="hits", note=note)
+    further = SessionRow(_tr("More in the same sessions"), place="more", note=f"{len(more):,}")
+    return (first, *rows, *((further, *more) if more else ()))
 
 
 def _deleted(info: SessionInfo, now: float) -> SessionRow:

@@ -157,6 +157,18 @@ def test_the_newest_come_first_and_one_session_does_not_push_out_the_others(
     ]
 
 
+def test_what_else_is_said_in_a_session_comes_after_the_few_of_each(store: SqliteStore) -> None:
+    say(store, "se_old", "harbour one")
+    say(store, "se_new", *(f"harbour {number}" for number in range(6)))
+    for words in ("harbour", "harb", "arbour"):
+        found = store.search(words, 10)
+        assert [hit.line for hit in found.more] == ["harbour 2", "harbour 1", "harbour 0"]
+        assert not {hit.seq for hit in found.hits if hit.session_id == "se_new"} & {
+            hit.seq for hit in found.more
+        }
+    assert len(store.search("harbour", 4).more) == 3
+
+
 @pytest.mark.parametrize("words", ["harbour", "harb", "c++"])
 def test_more_in_one_session_than_is_shown_of_it_is_told(store: SqliteStore, words: str) -> None:
     say(store, "se_1", "harbour of c", *("harbour in c++" for _ in range(3)))

@@ -325,6 +325,10 @@ def test_a_search_also_finds_words_said_in_a_session(panel, qtbot):
     panel.set_matches("rainfall", SearchFound((), (replace(hit, marks=()),), indexed=0.25))
     assert panel.grab().toImage() != bare
     assert spoken(panel, "In messages") == "In messages, indexing: 25 %"
+    further = SearchFound((), (hit,), is_complete=False, more=(replace(hit, seq=3),))
+    panel.set_matches("rainfall", further)
+    assert titles(panel) == ["In messages", "Letters", "More in the same sessions", "Letters"]
+    assert spoken(panel, "More in the same sessions") == "More in the same sessions, 1"
 
 
 def test_the_spinner_clock_rests_unless_a_session_runs(panel, theme):
