@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.ids import MessageId
@@ -69,12 +68,6 @@ class BranchBar(QFrame):
         if self._draft is not None and self._draft.before == before:
             self._files.setText(words)
             self._restore.setVisible(can_restore)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self._cancel()
-        else:
-            super().keyPressEvent(event)
 
     def _show_words(self, draft: BranchDraft) -> None:
         said = with_marks(" ".join(draft.said[:_QUOTE].split()))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.agents import ENDED
@@ -214,6 +215,13 @@ class Composer(QWidget):
     def meter_button(self) -> QWidget:
         return self._bar.meter
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc, wherever one is here, makes an ordinary message of a branch."""
+        if event.key() == Qt.Key.Key_Escape and self.branch_draft is not None:
+            self.begin_branch(None)
+        else:
+            super().keyPressEvent(event)
+
     # -- construction ---------------------------------------------------------------------
 
     def _lay_out(self) -> None:
@@ -330,8 +338,7 @@ class Composer(QWidget):
             note_id, text, delivery=delivery, attachments=parts, created_at=now, skills=skills
         )
         self._draft.remember(note)
-        sent = (self._draft, note, self.box.attached)
-        self._unconfirmed[note.id] = sent
+        self._unconfirmed[note.id] = (self._draft, note, self.box.attached)
         self.box.clear()
         return note
 
@@ -408,9 +415,8 @@ class Composer(QWidget):
 
     def _again(self, row: NoteRow) -> Note:
         # An id is never used again once its note has left the inbox.
-        return msgspec.structs.replace(
-            row.note, id=new_note_id(), delivery="turn", created_at=time.time()
-        )
+        now = time.time()
+        return msgspec.structs.replace(row.note, id=new_note_id(), delivery="turn", created_at=now)
 
     def _discard(self, row: NoteRow) -> None:
         self._state.forget_note(self._notes.agent_id, row.note.id)

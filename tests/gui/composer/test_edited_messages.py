@@ -65,6 +65,13 @@ def test_a_draft_comes_back_when_a_message_is_not_edited_after_all(composer, wri
     assert composer.box.parts
 
 
+def test_esc_in_the_box_makes_an_ordinary_message_of_it(qtbot, composer):
+    composer.begin_branch(PAINT)
+    qtbot.keyClick(text(composer), Qt.Key.Key_Escape)
+    assert composer.branch_draft is None
+    assert composer.draft() == "half a thought"
+
+
 def test_an_edited_message_that_takes_the_place_of_no_draft_stays_as_an_ordinary_one(composer):
     composer.box.clear()
     composer.begin_branch(PAINT)
