@@ -63,8 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--help": lambda _: _print(USAGE),
     }
     if problem := _user_problem(first):
-        is_window = first not in starts and not first.startswith("-")
-        return _refuse_window(problem) if is_window else _refuse(problem)
+        return (_refuse if first in starts else _refuse_window)(problem)
     if first in starts:
         return starts[first](rest)
     if first.startswith("-") or rest:
