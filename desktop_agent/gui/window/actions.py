@@ -46,7 +46,7 @@ class WindowActions(QObject):
         self.export = self._make(tr("Export session…"), "external-link", None)
         self.import_session = self._make(tr("Import session…"), "download", None)
         self.delete = self._make(tr("Delete session"), "trash-2", None)
-        self.shortcuts = self._make(tr("Keyboard shortcuts"), "keyboard", "Ctrl+/")
+        self.shortcuts = self._make(tr("Keyboard shortcuts"), "keyboard", "Ctrl+/", "F1")
         self.add_skill = self._make(tr("Add skill…"), "download", None)
         self.add_server = self._make(tr("Add MCP server…"), "server", None)
         self.settings = self._make(tr("Settings…"), "settings", "Ctrl+,")

@@ -560,6 +560,7 @@ def test_every_key_is_listed_on_one_sheet(quick, qtbot):
     assert sheet.isVisible()
     listed = [label.text() for label in sheet.findChildren(QLabel)]
     assert "Ctrl+N" in listed
+    assert "Ctrl+/, F1" in listed
     assert "Ctrl+., Esc, twice" in listed
     for keys in ("Ctrl+Enter", "Shift+Enter", "F2", "Alt+↑, Alt+↓", "S", "P"):
         assert keys in listed
