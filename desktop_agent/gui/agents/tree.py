@@ -250,6 +250,7 @@ class AgentTree(QWidget):
             signal.connect(self._fit)
         self.filter.textChanged.connect(self.flush)
         self.filter.left.connect(self.view.setFocus)
+        self.filter.stepped.connect(lambda: self.view.setFocus(Qt.FocusReason.TabFocusReason))
         self.finished = FinishedLine(theme, self)
         self.finished.toggled.connect(self.flush)
         self._lay_out(title)

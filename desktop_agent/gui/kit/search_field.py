@@ -19,9 +19,11 @@ class SearchField(QLineEdit):
 
     Signals:
         left: Esc was pressed while the field was empty
+        stepped(QKeyEvent): Down was pressed, to go into the list that is searched
     """
 
     left = Signal()
+    stepped = Signal(object)
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,8 +48,10 @@ class SearchField(QLineEdit):
             else:
                 self.left.emit()
             event.accept()
-            return
-        super().keyPressEvent(event)
+        elif event.key() == Qt.Key.Key_Down:
+            self.stepped.emit(event)
+        else:
+            super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -140,6 +140,7 @@ class ServersPage(QWidget):
     def _connect(self) -> None:
         self.search.textChanged.connect(self._show_rows)
         self.search.left.connect(self.left)
+        self.search.stepped.connect(lambda: self.list.setFocus(Qt.FocusReason.TabFocusReason))
         self._tabs.chosen.connect(self._show_rows)
         self._add.clicked.connect(self.add_requested)
         self._import.clicked.connect(self.import_requested)

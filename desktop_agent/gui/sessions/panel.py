@@ -217,6 +217,7 @@ class SessionPanel(QWidget):
         self.search.textChanged.connect(self._on_search_changed)
         self.search.left.connect(lambda: self.list.setFocus())
         self.search.returnPressed.connect(self._choose_first)
+        self.search.stepped.connect(self._step_into_list)
         self._model: SnapshotListModel[SessionRow] = SnapshotListModel(
             lambda one: one.key,
             text_roles(lambda one: one.title, spoken, _tip),
@@ -372,10 +373,18 @@ class SessionPanel(QWidget):
 
     def _choose_first(self) -> None:
         """Open what stands first of what was found."""
+        if self.search.text().strip():
+            self._choose(self._first())
+
+    def _step_into_list(self) -> None:
+        self.list.setFocus(Qt.FocusReason.TabFocusReason)
+        flag = QItemSelectionModel.SelectionFlag.NoUpdate
+        self.list.selectionModel().setCurrentIndex(self._first(), flag)
+
+    def _first(self) -> QModelIndex:
         rows = self._model.rows()
         place = next((n for n, one in enumerate(rows) if not one.is_heading), -1)
-        if place >= 0 and self.search.text().strip():
-            self._choose(self._model.index(place))
+        return self._model.index(place)
 
     def _delete_index(self, index: QModelIndex) -> None:
         one = index.data(ROW_ROLE)

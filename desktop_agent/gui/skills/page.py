@@ -113,7 +113,7 @@ class SkillsPage(QWidget):
         self._add = TextButton(theme, self.tr("Add skill…"), "plus", pane, name="addSkill")
         self._close = IconButton(theme, "x", self.tr("Back to the conversation"), pane, keys="Esc")
         self._close.setObjectName("leaveSkills")
-        self.search = _Search(theme, self.tr("Filter skills"), pane)
+        self.search = SearchField(theme, self.tr("Filter skills"), pane)
         self.search.setObjectName("filterSkills")
         self._tabs = SkillTabs(theme, pane)
         self._pages = QStackedWidget(pane)
@@ -249,19 +249,6 @@ class SkillsPage(QWidget):
         if path:
             accept_copy(event)
             self.dropped.emit(path)
-
-
-class _Search(SearchField):
-    """Down goes into the list."""
-
-    stepped = Signal(object)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave the arrows to the list."""
-        if event.key() == Qt.Key.Key_Down:
-            self.stepped.emit(event)
-        else:
-            super().keyPressEvent(event)
 
 
 class SkillTabs(TabRow):

@@ -331,6 +331,16 @@ def test_a_search_also_finds_words_said_in_a_session(panel, qtbot):
     assert spoken(panel, "More in the same sessions") == "More in the same sessions, 1"
 
 
+def test_down_goes_from_the_search_to_what_was_found(panel, qtbot):
+    show(panel, info(1, "Budget"), info(2, "Letters"))
+    qtbot.keyClicks(panel.search, "letters")
+    qtbot.keyClick(panel.search, Qt.Key.Key_Down)
+    qtbot.waitUntil(panel.list.hasFocus)
+    with qtbot.waitSignal(panel.session_chosen) as chosen:
+        qtbot.keyClick(panel.list, Qt.Key.Key_Return)
+    assert chosen.args == ["se_2"]
+
+
 def test_the_spinner_clock_rests_unless_a_session_runs(panel, theme):
     show(panel, info(1, "Quiet"))
     assert not theme.pulse.is_running
