@@ -13,6 +13,11 @@ from desktop_agent.tools.files.cells import in_a_row
 from desktop_agent.tools.files.word_text import word_text
 
 LARGEST = 30_000_000
+# Files that programs open only as these packed them; those before Office 2007 take texts too.
+_PACKED = {
+    *("docx", "docm", "dotx", "xlsx", "xlsm", "xltx", "pptx", "pptm", "ppsx"),
+    *("odt", "ods", "odp", "pdf"),
+}
 _UNPACKED = 200_000_000
 _LONGEST = 2_000_000
 _SECONDS = 30.0
@@ -21,6 +26,19 @@ _SECONDS = 30.0
 def is_document(name: str) -> bool:
     """Whether the file's name says it is a document that can be read as text."""
     return _suffix(name) in _READERS
+
+
+def require_text_file(name: str, content: str) -> None:
+    """Refuse text as the content of a document: no program opens that, and what was in it is gone.
+
+    Raises ToolError. A PDF can be written as text, and begins with what it is.
+    """
+    suffix = _suffix(name)
+    if suffix in _PACKED and not (suffix == "pdf" and content.startswith("%PDF-")):
+        raise ToolError(
+            f"{name} is a document, which can't be written as text: nothing would open it. Use a "
+            "skill for such files, or a script with a library for them, and make a new file."
+        )
 
 
 def document_text(name: str, content: bytes) -> str:

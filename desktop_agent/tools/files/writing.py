@@ -24,6 +24,7 @@ from desktop_agent.engine.workspace.diffs import file_diff
 from desktop_agent.engine.workspace.safe_open import digest, open_read, write_atomic
 from desktop_agent.engine.workspace.text_files import decode, encode_new
 from desktop_agent.tools.define import Arguments, tool
+from desktop_agent.tools.files.documents import require_text_file
 from desktop_agent.tools.files.edits import Replacement, apply
 from desktop_agent.tools.files.reading import WHOLE
 
@@ -125,9 +126,10 @@ def _write(change: _Change, ctx: ToolContext) -> ToolOutput:
 
 def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
     path = resolve_for_write(ctx.boundary, args.path)
+    name = relative_name(ctx.boundary, path)
+    require_text_file(name, args.content)
     old = _content(path, ctx)
     new = encode_new(args.content, old or b"")
-    name = relative_name(ctx.boundary, path)
     if old is None:
         return _change(path, name, None, new)
     if old == new:
@@ -143,6 +145,7 @@ def _plan_edit(args: EditArguments, ctx: ToolContext) -> _Change:
     old = _content(path, ctx)
     if old is None:
         raise ToolError(f"{name} doesn't exist; use `write` to make it.")
+    require_text_file(name, "")
     if ctx.files.digest_of(path) is None:
         raise ToolError(f"read {name} before you edit it.")
     _require_unchanged(path, name, old, ctx)

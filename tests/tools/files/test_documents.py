@@ -13,7 +13,9 @@ import pypdf
 import pytest
 from pptx.util import Length
 
+from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.files.reading import read
+from desktop_agent.tools.files.writing import edit, write
 from tests.tools.conftest import Bench
 from tests.tools.files.test_files import make_pdf
 
@@ -147,3 +149,14 @@ async def test_a_page_that_can_not_be_read_costs_itself_alone(bench: Bench) -> N
     whole = "Hello from a PDF"
     assert (found[:2], found[-2:]) == (["[Page 1]", whole], ["[Page 3]", whole])
     assert found[3].startswith("[This page can't be read")
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.XLSM", "a.pptx", "a.odt", "a.pdf"])
+async def test_a_document_is_never_replaced_by_its_text(bench: Bench, name: str) -> None:
+    path = bench.put(name, b"PK\3\4")
+    with pytest.raises(ToolError, match="a document, which can't be written as text"):
+        await bench.run(write, path=name, content="# The text of it")
+    with pytest.raises(ToolError, match="a document, which can't be written as text"):
+        await bench.run(edit, path=name, old_string="text", new_string="words")
+    assert path.read_bytes() == b"PK\3\4"
+    await bench.run(write, path="by-hand.pdf", content="%PDF-1.4\n")
