@@ -307,3 +307,17 @@ def test_a_document_that_is_not_whole_and_a_long_title_are_no_failures(tmp_path:
     source.write_text("x", encoding="utf-8")
     assert document("from-markdown", source, made_of, "--title", "t\x01" * 300).code == 0
     assert docx.Document(str(made_of)).core_properties.title == "t" * 255
+
+
+def test_signs_that_are_not_seen_stay_and_what_a_document_can_not_hold_is_no_failure(
+    tmp_path: Path,
+) -> None:
+    source, made = tmp_path / "a.md", tmp_path / "a.docx"
+    kept = (
+        "10\u00a0000\u202f\u20ac, Soft\u00adhyphen, \u0645\u06cc\u200c\u062e\u0648\u0627, "
+        "\U0001f468\u200d\U0001f469, \u5168\u89d2\u3000\u7a7a\u767d"
+    )
+    source.write_text(f"{kept}\n\n```\n\x1b[31mred\n```\n", encoding="utf-8")
+    assert document("from-markdown", source, made, "--title", "10\u00a0%\x1b").code == 0
+    assert document("to-markdown", made).out == f"{kept}\n\n```\n[31mred\n```\n"
+    assert docx.Document(str(made)).core_properties.title == "10\u00a0%"

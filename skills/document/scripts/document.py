@@ -11,7 +11,7 @@ from typing import Any
 # Nothing is written beside this file: it may belong to an installed program.
 sys.dont_write_bytecode = True
 
-from files import Trouble, library, open_document, save, tell  # noqa: E402
+from files import Trouble, library, open_document, save, storable, tell  # noqa: E402
 from from_markdown import Writer  # noqa: E402
 from to_markdown import Converter  # noqa: E402
 
@@ -59,8 +59,7 @@ def from_markdown(args: argparse.Namespace) -> None:
         raise Trouble(
             f"{args.template} knows no lists. Open it, make a list, delete it again, and save."
         ) from None
-    title = "".join(sign for sign in args.title or file.stem if sign.isprintable())
-    document.core_properties.title = title[:_LONGEST_TITLE]
+    document.core_properties.title = storable(args.title or file.stem)[:_LONGEST_TITLE]
     save(args.out, args.force, document.save)
     _tell_left_out(writer.left_out)
 

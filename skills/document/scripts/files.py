@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import zipfile
 import zlib
@@ -17,6 +18,8 @@ DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 # The first is made when it is needed; others are found in documents of other programs.
 CODE_STYLES = ("Code", "HTML Preformatted", "Source Code", "Preformatted Text", "Plain Text")
 CODE_FONTS = {"consolas", "courier", "courier new", "menlo", "monaco", "source code pro"}
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Trouble(Exception):
@@ -55,6 +58,14 @@ def open_document(path: str) -> Any:
 def word(name: str) -> str:
     """Return the full name of an XML element of Word's."""
     return f"{{{WORD}}}{name}"
+
+
+def storable(text: str) -> str:
+    """Return a text without the control characters that a document can't hold, and nothing else.
+
+    What is not seen may count: a space that does not break, a joiner within a word or a sign.
+    """
+    return _NO_XML.sub("", text)
 
 
 def save(name: str, is_forced: bool, write: Callable[[str], Any]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from files import CODE_STYLES, OFFICE, library, word
+from files import CODE_STYLES, OFFICE, library, storable, word
 
 _BOXES = {"[ ] ": "\u2610 ", "[x] ": "\u2611 ", "[X] ": "\u2611 "}
 _BULLETS = ("\u2022", "\u25e6", "\u25aa")
@@ -35,7 +35,7 @@ class Writer:
     def write(self, text: str) -> None:
         """Append the whole text."""
         parser = library("markdown_it", "markdown-it-py").MarkdownIt("commonmark")
-        tokens = parser.enable(["table", "strikethrough"]).parse(_without_head(text))
+        tokens = parser.enable(["table", "strikethrough"]).parse(_without_head(storable(text)))
         at = 0
         while at < len(tokens):
             at = self._block(tokens, at)
@@ -204,7 +204,7 @@ class Writer:
     def _run(
         self, paragraph: Any, text: str, link: str, look: dict[str, bool], *, is_code: bool
     ) -> None:
-        run = paragraph.add_run("".join(c for c in text if c.isprintable() or c == "\t"))
+        run = paragraph.add_run(storable(text))
         for name in ("bold", "italic"):
             setattr(run, name, look[name] or None)
         run.font.strike = look["strike"] or None
