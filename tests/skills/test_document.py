@@ -321,3 +321,50 @@ def test_signs_that_are_not_seen_stay_and_what_a_document_can_not_hold_is_no_fai
     assert document("from-markdown", source, made, "--title", "10\u00a0%\x1b").code == 0
     assert document("to-markdown", made).out == f"{kept}\n\n```\n[31mred\n```\n"
     assert docx.Document(str(made)).core_properties.title == "10\u00a0%"
+
+
+def test_cells_and_choices_of_a_form_are_kept_and_further_things_that_are_lost_are_named(
+    tmp_path: Path,
+) -> None:
+    made, path = docx.Document(), tmp_path / "form.docx"
+    cell_of = "<w:tc>{}<w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>".format
+    below = "<w:tcPr><w:vMerge{}/></w:tcPr>".format
+    rows = (
+        cell_of("", "Title"),
+        cell_of(below(" w:val='restart'"), "all") + cell_of("", "b") + cell_of("", "c"),
+        cell_of(below(""), "") + cell_of("", "d") + cell_of("", "e"),
+    )
+    lines = "".join(f"<w:tr>{row}</w:tr>" for row in rows)
+    field_of = "<w:fldChar w:fldCharType='begin'><w:ffData>{}</w:ffData></w:fldChar>".format
+    listed = "".join(f"<w:listEntry w:val='{word}'/>" for word in ("red", "blue"))
+    fields = (
+        "<w:checkBox><w:default w:val='0'/><w:checked/></w:checkBox>",
+        "<w:checkBox><w:default w:val='0'/></w:checkBox>",
+        f"<w:ddList><w:result w:val='1'/>{listed}</w:ddList>",
+        "<w:textInput/>",
+    )
+    boxed = "<w:pict><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r></w:p></w:txbxContent></w:pict>"
+    run = "".join(map(field_of, fields)) + boxed
+    for element in (f"<w:tbl {{}}>{lines}</w:tbl>", f"<w:p {{}}><w:r>{run}</w:r></w:p>"):
+        made.element.body.insert(-1, parse_xml(element.format(nsdecls("w"))))
+    marks: Any = made.add_paragraph("Numbered", "Heading 1")._p.get_or_add_pPr()
+    marks.get_or_add_numPr().get_or_add_numId().val = 2
+    numbers: Any = made.part.numbering_part.element
+    for shape in numbers.iter(qn("w:numFmt")):
+        shape.set(qn("w:val"), "lowerLetter")
+    made.add_paragraph("Lettered", "List Number")
+    section = made.sections[0]
+    section.different_first_page_header_footer = True
+    section.first_page_header.add_table(1, 1, section.page_width).cell(0, 0).text = "Letterhead"
+    made.save(str(path))
+    done = document("to-markdown", path)
+    assert done.out == (
+        "| Title |  |  |\n| --- | --- | --- |\n| all | b | c |\n|  | d | e |\n\n"
+        "\u2612\u2610blue\n\n# Numbered\n\n1. Lettered\n"
+    )
+    assert sorted(done.err.splitlines()) == [
+        "Left out: letters or Roman numbers of a list, each is 1, 2, 3.",
+        "Left out: numbers of headings.",
+        "Left out: text boxes, with their words.",
+        "Left out: the page header.",
+    ]

@@ -93,6 +93,8 @@ class Converter:
                 yield "rule", "---"
             return
         if level:
+            if marker is not None and marker[1] != "-":
+                self.left_out["numbers of headings"] += 1
             self._widths.clear()
             yield "heading", f"{'#' * level} {text.strip()}"
         elif marker is not None:
@@ -117,8 +119,11 @@ class Converter:
         digits = re.search(r"List (?:Bullet|Number) (\d)$", names[0] if names else "")
         if digits and not level:
             level = int(digits[1]) - 1
-        if self._number_format(number, found[1]) in {"bullet", "none"}:
+        numbers = self._number_format(number, found[1])
+        if numbers in {"bullet", "none"}:
             return level, "-", number
+        if not numbers.startswith("decimal") and not _heading_level(names):
+            self.left_out["letters or Roman numbers of a list, each is 1, 2, 3"] += 1
         for key in [key for key in self._counters if key[0] == number and key[1] > level]:
             del self._counters[key]
         start = self._start(number, level)
@@ -249,6 +254,8 @@ class Converter:
             return self._citation(("e" if name[0] == "e" else "") + element.get(word("id"), ""))
         if name == "sym":
             return self._symbol(element)
+        if name == "fldChar":
+            return _form_field(element)
         if name == "AlternateContent" and len(element):
             return self._picture(element[0])  # the same again follows, for older programs
         return self._picture(element) if name in _DRAWN else _SIGNS.get(name, "")
@@ -274,7 +281,8 @@ class Converter:
         blip = next(element.iter(f"{{{DRAWING}}}blip"), None)
         relation = blip.get(f"{{{OFFICE}}}embed") if blip is not None else None
         if relation is None or relation not in self._document.part.rels:
-            self.left_out["drawings"] += 1
+            is_text = next(element.iter(word("txbxContent")), None) is not None
+            self.left_out["text boxes, with their words" if is_text else "drawings"] += 1
             return ""
         if self._images is None:
             self.left_out["pictures (give --images FOLDER)"] += 1
@@ -305,21 +313,26 @@ class Converter:
     # -- tables and the rest ---------------------------------------------------------------
 
     def _rows(self, table: Any) -> str:
-        lines: list[str] = []
-        for at, row in enumerate(table.rows):
-            seen: set[int] = set()
+        rows: list[list[str]] = []
+        seen: set[Any] = set()
+        for row in table.rows:
             cells: list[str] = []
             for cell in row.cells:
-                is_again = id(cell._tc) in seen
-                seen.add(id(cell._tc))
-                cells.append("" if is_again else self._cell(cell))
-            if not at and all(re.fullmatch(r"\*\*[^*]+\*\*|", cell) for cell in cells):
+                # One that is merged stands in each of its places, of further rows too.
+                cells.append("" if cell._tc in seen else self._cell(cell))
+                seen.add(cell._tc)
+            if not rows and all(re.fullmatch(r"\*\*[^*]+\*\*|", cell) for cell in cells):
                 # Markdown shows the header bold by itself.
                 cells = [cell.strip("*") for cell in cells]
-            lines.append(f"| {' | '.join(cells)} |")
-            if not at:
-                lines.append(f"| {' | '.join(_side(cell) for cell in row.cells)} |")
-        return "\n".join(lines)
+            rows.append(cells)
+        if not rows:
+            return ""
+        sides = [_side(cell) for cell in table.rows[0].cells]
+        # Markdown leaves out what is to the right of the first row's last cell.
+        width = max(map(len, rows))
+        rows[0] += [""] * (width - len(rows[0]))
+        rows.insert(1, sides + ["---"] * (width - len(sides)))
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
     def _cell(self, cell: Any) -> str:
         texts = [text for _, text in self._blocks(cell._tc)]
@@ -343,12 +356,13 @@ class Converter:
         return found
 
     def _count_left_out(self) -> None:
-        sections = self._document.sections
+        relations = self._document.part.rels.values()
         for name in ("header", "footer"):
-            parts = (getattr(section, name) for section in sections)
-            if any(p.text.strip() for part in parts for p in part.paragraphs):
+            parts = (r.target_part for r in relations if r.reltype == f"{OFFICE}/{name}")
+            # In a table or a text box too, and those of first pages alone.
+            if any(text.strip() for part in parts for text in part.element.itertext(word("t"))):
                 self.left_out[f"the page {name}"] += 1
-        if any(r.reltype.endswith("/comments") for r in self._document.part.rels.values()):
+        if any(r.reltype.endswith("/comments") for r in relations):
             self.left_out["comments"] += 1
 
 
@@ -358,6 +372,23 @@ def _unwrap(body: Any) -> None:
         for element in list(around):
             around.addprevious(element)
         around.getparent().remove(around)
+
+
+def _form_field(element: Any) -> str:
+    """Return what was chosen in a field of an older form: its box or list holds no text."""
+    data = element.find(word("ffData"))
+    box = data.find(word("checkBox")) if data is not None else None
+    choices = data.find(word("ddList")) if data is not None else None
+    if box is not None:
+        names = ("checked", "default")
+        found = next((name for name in names if box.find(word(name)) is not None), "")
+        return "\u2612" if found and _is_on(box, found) else "\u2610"
+    if choices is None:
+        return ""
+    entries = [entry.get(word("val"), "") for entry in choices.findall(word("listEntry"))]
+    result = choices.find(word("result"))
+    chosen = int(result.get(word("val"), "0")) if result is not None else 0
+    return entries[chosen] if chosen < len(entries) else ""
 
 
 def _seen_from(folder: Path, place: Path) -> str:
