@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import json
 import zipfile
@@ -123,6 +124,49 @@ def test_text_files_of_several_kinds_are_read(tmp_path: Path) -> None:
     codes.write_text("code,n,long\n007,7,12345678901234567890\n", encoding="utf-8")
     read = json.loads(sheet("read", codes, "--format", "json").out)
     assert read == [{"code": "007", "n": 7, "long": "12345678901234567890"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "rows", "told"),
+    [
+        ("Nr;Name, Vorname;Betrag\n1;Meier, Anna;2,5\n2;Li;3", "utf-8",
+         [["Nr", "Name, Vorname", "Betrag"], ["1", "Meier, Anna", "2,5"], ["2", "Li", "3"]], ""),
+        ("1;2,5\n3;4,5", "utf-8", [["1", "2,5"], ["3", "4,5"]], ""),
+        ("sep=;\r\nA;B\r\n1;2\r\n", "cp1252", [["A", "B"], ["1", "2"]], ""),
+        ("Größe;B\n1;2", "utf-16-le", [["Größe", "B"], ["1", "2"]], ""),
+        ("name,tags\nx,a;b\ny,c", "utf-8", [["name", "tags"], ["x", "a;b"], ["y", "c"]], ""),
+        ("Ř\nx", "cp1250", [["\u00d8"], ["x"]], "a.csv is not UTF-8. It was read as Windows-1252"),
+    ],
+)  # fmt: skip
+def test_a_text_file_is_parted_and_read_as_it_was_meant(
+    tmp_path: Path, text: str, encoding: str, rows: list[list[str]], told: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode(encoding))
+    done = sheet("read", path, "--format", "csv")
+    assert list(csv.reader(done.out.splitlines())) == rows
+    assert done.err.startswith(told) if told else not done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [
+        ("a;n\nx;1.234\nx;950\n", "950"),
+        ("a\tn\nx\t1.234\nx\t2.5\nx\t3,5\n", "2.5"),
+        ("a;n\nx;1.234\nx;2.5\n", "3.734"),
+        ("a,n\nx,1.234\n", "1.234"),
+    ],
+)
+def test_a_point_that_may_stand_between_thousands_makes_no_number(
+    tmp_path: Path, text: str, total: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text, encoding="utf-8")
+    done = sheet("summary", path, "--by", "a", "--of", "n")
+    assert f"| x | {total} |" in done.out
+    is_left_out = "1.234" not in total and total != "3.734"
+    assert ("its point may stand between thousands" in done.err) == is_left_out
+    assert ("cells are not numbers and were left out" in done.err) == is_left_out
 
 
 def test_a_chart_of_a_csv_stands_in_a_workbook_of_its_own(table: Path, tmp_path: Path) -> None:

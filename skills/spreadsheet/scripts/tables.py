@@ -7,6 +7,7 @@ import codecs
 import csv
 import datetime
 import io
+import itertools
 import math
 import os
 import re
@@ -14,7 +15,8 @@ import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,9 @@ _DAMAGED = (
 )
 _CODE = re.compile(r"[+-]?0\d+.*|[+-]?\d{16,}|\+\d{7,}|\d+[eE]\d+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_GROUPED = re.compile(r" *[+-]?[1-9]\d{0,2}\.\d{3} *")
+_DECIMAL_COMMA = re.compile(r" *[+-]?\d[\d.]*,(\d\d?|\d{4,}) *")
+_LOOKED_AT = 100_000
 
 
 class Trouble(Exception):
@@ -166,28 +171,68 @@ def read_text(path: str) -> list[list[Any]]:
     file = Path(path)
     if not file.is_file():
         raise Trouble(f"There is no file {path}.")
-    text = _decoded(file.read_bytes())
+    text = _decoded(file)
     csv.field_size_limit(sys.maxsize >> 32)
-    # Not its lines: a row may hold what Python takes for the end of one.
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(file, text)))
+    named = re.match(r"sep=(.)\r?\n", text)  # a line of Excel's own
+    if named:
+        text = text[named.end() :]
+    mark = named[1] if named else _delimiter(_TEXTS[file.suffix.lower()] or "\t", text)
+    rows = list(_lines(text, mark))
+    is_grouped = mark != "," and _is_grouped(rows, mark)
+    if is_grouped:
+        tell("Numbers such as 1.234 stay texts: its point may stand between thousands.")
     width = max((len(row) for row in rows), default=0)
-    return [[typed(cell) for cell in row] + [None] * (width - len(row)) for row in rows]
+    return [
+        [cell if is_grouped and _GROUPED.fullmatch(cell) else typed(cell) for cell in row]
+        + [None] * (width - len(row))
+        for row in rows
+    ]
 
 
-def _decoded(raw: bytes) -> str:
-    # Excel saves "Unicode text" as UTF-16.
-    is_wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+def _lines(text: str, mark: str) -> Iterator[list[str]]:
+    # Not its lines: a row may hold what Python takes for the end of one.
+    return csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+
+
+def _decoded(file: Path) -> str:
+    raw = file.read_bytes()
+    encoding = "utf-8-sig"
+    # Excel saves "Unicode text" as UTF-16, other programs without a mark.
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif b"\0" in raw[:2]:
+        encoding = "utf-16-be" if raw[0] == 0 else "utf-16-le"
     try:
-        return raw.decode("utf-16" if is_wide else "utf-8-sig")
+        return raw.decode(encoding)
     except UnicodeDecodeError:
+        tell(
+            f"{file.name} is not UTF-8. It was read as Windows-1252, of Western Europe: where "
+            "letters look wrong, save it as UTF-8 from what it is in, such as cp1250."
+        )
         return raw.decode("cp1252", "replace")
 
 
-def _delimiter(file: Path, text: str) -> str:
-    usual = _TEXTS[file.suffix.lower()] or "\t"
-    first = text.partition("\n")[0]
-    counts = {mark: first.count(mark) for mark in (usual, ";", "\t", ",", "|")}
-    return usual if counts[usual] else max(counts, key=lambda mark: counts[mark])
+def _delimiter(usual: str, text: str) -> str:
+    """Return the sign that parts most of the first rows alike: each may stand in a text too."""
+    # Where all rows hold two of them alike, a comma is that of decimals.
+    marks = dict.fromkeys((usual.replace(",", ";"), ";", "\t", ",", "|"))
+    return max(marks, key=lambda mark: _alike(text[:_LOOKED_AT], mark))
+
+
+def _alike(text: str, mark: str) -> int:
+    widths = Counter(map(len, itertools.islice(_lines(text, mark), 100)))
+    return max((count for width, count in widths.items() if width > 1), default=0)
+
+
+def _is_grouped(rows: list[list[str]], mark: str) -> bool:
+    """Whether `1.234` may be a thousand: beside decimal commas, or as Excel writes it."""
+    cells = [cell for row in rows for cell in row]
+    grouped = sum(1 for cell in cells if _GROUPED.fullmatch(cell))
+    if not grouped:
+        return False
+    pointed = sum(1 for cell in cells if "." in cell and _NUMBER.fullmatch(cell))
+    has_commas = any(_DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+    return has_commas or (mark == ";" and pointed == grouped)
 
 
 def typed(text: str) -> Any:
