@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
 
 import msgspec
@@ -20,6 +21,8 @@ _LOOKED_AT = 8192
 # What Python makes of bytes that are not UTF-8, so that they can be written back.
 _TORN = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+# The euro, dashes and quotation marks of Windows' programs; nothing in Latin-1.
+_OF_WINDOWS = re.compile(rb"[\x80-\x9f]")
 # Those that text does not hold.
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
 
@@ -79,8 +82,11 @@ def decode_plain(content: bytes) -> Text:
         bad = len(_TORN.findall(torn))
         if len(_BEYOND_ASCII.findall(torn)) - bad > bad:
             return Text(torn, is_torn=True)
-        # Every byte is a character there, so it is written back unchanged.
-        return Text(content.decode("latin-1"), "latin-1")
+    if _OF_WINDOWS.search(content):
+        with contextlib.suppress(UnicodeDecodeError):
+            return Text(content.decode("cp1252"), "cp1252")
+    # Every byte is a character there, so it is written back unchanged.
+    return Text(content.decode("latin-1"), "latin-1")
 
 
 def wide_encoding(start: bytes) -> str:

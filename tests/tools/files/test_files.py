@@ -164,6 +164,16 @@ async def test_other_encodings_are_read_and_kept(bench: Bench, encoding: str) ->
     assert after[:4] == before[:4]
 
 
+async def test_signs_of_windows_programs_are_read_and_edited_as_they_are(bench: Bench) -> None:
+    path = bench.put("a.csv", "Tee;5 \u20ac\r\n\u201eMüsli\u201c;3\r\n".encode("cp1252"))
+    text = (await bench.run(read, path="a.csv")).text
+    assert text == "     1\tTee;5 \u20ac\n     2\t\u201eMüsli\u201c;3"
+    await bench.run(edit, path="a.csv", old_string="5 \u20ac", new_string="4 \u20ac")
+    assert path.read_bytes() == "Tee;4 \u20ac\r\n\u201eMüsli\u201c;3\r\n".encode("cp1252")
+    path.write_bytes(b"\x80 and \x81 are controls of Latin-1")
+    assert "\x80 and \x81 are" in (await bench.run(read, path="a.csv")).text
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "latin-1", "utf-8"])
 async def test_a_text_that_is_written_anew_stays_as_other_programs_read_it(
     bench: Bench, encoding: str
