@@ -332,3 +332,29 @@ def test_a_page_without_a_size_is_told(minutes: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.pdf"
     broken.write_bytes(minutes.read_bytes().replace(b"/MediaBox", b"/MediaBix"))
     assert "The PDF is damaged" in pdf("info", broken).err
+
+
+def test_what_a_result_no_longer_has_is_told(tmp_path: Path) -> None:
+    writer = PdfWriter(clone_from=make_pdf(tmp_path / "plain.pdf", ["Invoice"]))
+    writer.add_attachment("factur-x.xml", b"<x/>")
+    writer.encrypt("plum", algorithm="AES-256")
+    writer.write(tmp_path / "invoice.pdf")
+    first = make_form(tmp_path / "a.pdf")
+    second, out = tmp_path / "b.pdf", tmp_path / "out.pdf"
+    form("fill", first, second, "--set", "Full name=Ada")
+    locked = (tmp_path / "invoice.pdf", "--password", "plum", "--force")
+    unlocked, attached = "is protected by a password;", f"to {locked[0]} (factur-x.xml)."
+    for words, told in (
+        (("rotate", locked[0], out, *locked[1:]), [unlocked]),
+        (("pick", locked[0], out, "--pages", "1", *locked[1:]), [unlocked, attached]),
+        (("split", locked[0], "--into", tmp_path, *locked[1:]), [unlocked, attached]),
+        (("pick", second, out, "--pages", "1", "--force"), ["Left out: 5 form fields of"]),
+        (("merge", out, first, second, "--force"), ["are one field now: Full name, Office use,"]),
+        (("merge", out, tmp_path / "plain.pdf", "--force"), []),
+        (("text", second), ["Not in this text: what was filled into the form."]),
+        (("text", first), []),
+    ):
+        done = pdf(*words)
+        lines = [line for line in done.err.splitlines() if not line.startswith(str(out))]
+        assert (done.code, len(lines)) == (0, len(told)), done.err
+        assert all(part in line for part, line in zip(told, lines, strict=True)), done.err

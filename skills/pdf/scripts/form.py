@@ -12,7 +12,17 @@ from typing import Any
 # Nothing is written beside this file: it may belong to an installed program.
 sys.dont_write_bytecode = True
 
-from pdf_files import EXIT_CODES, Trouble, add_options, open_pdf, pypdf, run, save, tell  # noqa: E402
+from pdf_files import (  # noqa: E402
+    EXIT_CODES,
+    Trouble,
+    add_options,
+    open_pdf,
+    pypdf,
+    run,
+    save,
+    tell,
+    tell_lost,
+)
 
 _KINDS = {"/Tx": "text", "/Btn": "button", "/Ch": "choice", "/Sig": "signature"}
 _READ_ONLY, _REQUIRED = 1, 2
@@ -55,6 +65,9 @@ def fill(args: argparse.Namespace) -> None:
     left = [f["name"] for f in fields.values() if f["required"] and not f["value"]]
     left = [name for name in left if name not in values]
     tell(f"{args.out}: {len(values)} of {len(fields)} fields filled in.")
+    tell_lost([(args.file, reader)], writer, args.out)
+    if "/XFA" in (reader.trailer["/Root"].get("/AcroForm") or {}):
+        tell("It has an XFA form too: Acrobat may show that one, without what was filled in.")
     if left:
         tell(f"Required and still empty: {', '.join(left)}.")
 

@@ -11,7 +11,18 @@ from typing import Any
 # Nothing is written beside this file: it may belong to an installed program.
 sys.dont_write_bytecode = True
 
-from pdf_files import EXIT_CODES, add_options, numbers, open_pdf, pypdf, run, save, tell  # noqa: E402
+from pdf_files import (  # noqa: E402
+    EXIT_CODES,
+    add_options,
+    count_filled,
+    numbers,
+    open_pdf,
+    pypdf,
+    run,
+    save,
+    tell,
+    tell_lost,
+)
 
 
 def show_info(args: argparse.Namespace) -> None:
@@ -56,6 +67,8 @@ def show_text(args: argparse.Namespace) -> None:
         print(whole)
     if empty:
         tell(f"Without text (probably scanned pictures): page {_ranges(sorted(empty))}.")
+    if count_filled(reader):
+        tell("Not in this text: what was filled into the form. `form.py fields` lists it.")
 
 
 def _mm(points: float) -> int:
@@ -76,15 +89,17 @@ def _ranges(pages: list[int]) -> str:
 def merge(args: argparse.Namespace) -> None:
     """Put files, or pages of files, behind one another."""
     writer = pypdf().PdfWriter()
+    readers: dict[str, Any] = {}
     for word in args.inputs:
         match = re.fullmatch(r"(.+?)\[([^\[\]]+)\]", word)
         is_plain = match is None or Path(word).exists()
         path, wanted = (word, "") if is_plain or match is None else (match[1], match[2])
-        reader = open_pdf(path, args.password)
+        reader = readers[path] = open_pdf(path, args.password)
         indexes = numbers(wanted, len(reader.pages)) if wanted else None
         writer.append(reader, outline_item=Path(path).stem, pages=indexes)
     save(args.out, args.force, writer.write)
     tell(f"{args.out}: {len(writer.pages)} pages out of {len(args.inputs)} files.")
+    tell_lost(list(readers.items()), writer, args.out)
 
 
 def split(args: argparse.Namespace) -> None:
@@ -99,12 +114,15 @@ def split(args: argparse.Namespace) -> None:
     folder = Path(args.into)
     folder.mkdir(parents=True, exist_ok=True)
     width = len(str(count))
+    writer = pypdf().PdfWriter()
     for _, indexes in groups:
         first, last = indexes[0] + 1, indexes[-1] + 1
         name = f"{first:0{width}}" if first == last else f"{first:0{width}}-{last:0{width}}"
         target = folder / f"{Path(args.file).stem}-{name}.pdf"
-        save(str(target), args.force, _with_pages(reader, indexes).write)
+        writer = _with_pages(reader, indexes)
+        save(str(target), args.force, writer.write)
         print(target)
+    tell_lost([(args.file, reader)], writer, f"what is in {args.into}")
 
 
 def pick(args: argparse.Namespace) -> None:
@@ -113,6 +131,7 @@ def pick(args: argparse.Namespace) -> None:
     writer = _with_pages(reader, numbers(args.pages, len(reader.pages)))
     save(args.out, args.force, writer.write)
     tell(f"{args.out}: {len(writer.pages)} pages.")
+    tell_lost([(args.file, reader)], writer, args.out)
 
 
 def rotate(args: argparse.Namespace) -> None:
@@ -125,6 +144,7 @@ def rotate(args: argparse.Namespace) -> None:
         writer.pages[index].rotate(args.by)
     save(args.out, args.force, writer.write)
     tell(f"{args.out}: {len(chosen)} of {count} pages turned by {args.by} degrees.")
+    tell_lost([(args.file, reader)], writer, args.out)
 
 
 def _with_pages(reader: Any, indexes: list[int]) -> Any:

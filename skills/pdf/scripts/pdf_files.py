@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,14 @@ def open_pdf(path: str, password: str) -> Any:
     return reader
 
 
+def count_filled(reader: Any) -> int:
+    """Return how many fields of its form hold something."""
+    with contextlib.suppress(pypdf().errors.PyPdfError, *_DAMAGED):
+        fields = (reader.get_fields() or {}).values()
+        return sum(1 for field in fields if field.get("/V") not in (None, "", "/Off"))
+    return 0
+
+
 def numbers(text: str, count: int) -> list[int]:
     """Return the indexes (from 0) that a text names, in its order."""
     found: list[int] = []
@@ -91,6 +100,33 @@ def save(name: str, is_forced: bool, write: Callable[[Any], Any]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def tell_lost(inputs: Sequence[tuple[str, Any]], writer: Any, out: str) -> None:
+    """Say what the files had that the one made of them has not: its pages do not show that."""
+    with contextlib.suppress(pypdf().errors.PyPdfError, *_DAMAGED):
+        attached, fields = set(writer.attachments), set(writer.get_fields() or {})
+        seen: set[str] = set()
+        twice: dict[str, None] = {}
+        for path, reader in inputs:
+            own = reader.get_fields() or {}
+            if reader.is_encrypted:
+                tell(f"{path} is protected by a password; {out} is not: anyone can open it.")
+            if names := [name for name in reader.attachments if name not in attached]:
+                tell(f"Left out: files that are attached to {path} ({', '.join(names)}).")
+            if lost := own.keys() - fields:
+                tell(
+                    f"Left out: {len(lost)} form fields of {path}. They look the same and are dead."
+                )
+            if any(field.get("/FT") == "/Sig" and field.get("/V") for field in own.values()):
+                tell(f"{path} is signed; the signature does not hold for {out}.")
+            twice |= dict.fromkeys(name for name in own if name in seen & fields)
+            seen |= own.keys()
+        if twice:
+            tell(
+                f"Form fields of the same name are one field now: {', '.join(twice)}. Programs may "
+                "show one value in all their places; the files by themselves are right."
+            )
 
 
 def tell(words: str) -> None:
