@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.files.cells import in_a_row
+from desktop_agent.tools.files.pdf_text import pdf_text
 from desktop_agent.tools.files.word_text import word_text
 
 LARGEST = 30_000_000
@@ -21,6 +24,19 @@ _PACKED = {
 _UNPACKED = 200_000_000
 _LONGEST = 2_000_000
 _SECONDS = 30.0
+
+# Parts of a document that hold no words, or some that are not looked for.
+_SILENT = {
+    "charts": re.compile(r"(word|xl|ppt)/charts/chart(Ex)?\d*\.xml"),
+    "diagrams": re.compile(r"(word|xl|ppt)/diagrams/data\d*\.xml"),
+    "pictures": re.compile(r"(word|xl|ppt)/media/[^/]+"),
+    "embedded files": re.compile(r"(word|xl|ppt)/embeddings/[^/]+"),
+    "sheets with comments": re.compile(r"xl/comments.*\.xml"),
+    "slides with comments": re.compile(r"ppt/comments/.*\.xml"),
+}
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_NO = {"0", "false"}
+_HIDDEN_ROW = re.compile(rb"<row [^>]*\bhidden=\"(?:1|true)\"")
 
 
 def is_document(name: str) -> bool:
@@ -47,7 +63,9 @@ def document_text(name: str, content: bytes) -> str:
     if suffix != "pdf":
         _require_modest_zip(content)
     try:
-        return _bounded(_READERS[suffix](content))
+        silent = "" if suffix == "pdf" else _without_words(content)
+        text = _bounded(_READERS[suffix](content))
+        return f"{silent}\n{text}" if silent else text
     except ToolError:
         raise
     except Exception as error:  # noqa: BLE001 - four parsers' own errors, for a damaged file
@@ -68,6 +86,22 @@ def _require_modest_zip(content: bytes) -> None:
         raise ToolError("the document is damaged.") from None
     if unpacked > _UNPACKED:
         raise ToolError("the document unfolds to too much to be read.")
+
+
+def _without_words(content: bytes) -> str:
+    """Return a line that says what a document shows beside its text, if it shows anything."""
+    found: Counter[str] = Counter()
+    hidden = 0
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in archive.namelist():
+            found.update(kind for kind, form in _SILENT.items() if form.fullmatch(name))
+            if _SHEET.fullmatch(name):
+                hidden += len(_HIDDEN_ROW.findall(archive.read(name)))
+    told = [f"{kind} ({count})" for kind, count in sorted(found.items())]
+    lines = [f"[Not given as text: {', '.join(told)}.]"] if told else []
+    if hidden:
+        lines.append(f"[Rows that are hidden or filtered out are given too: {hidden:,}.]")
+    return "\n".join(lines)
 
 
 def _bounded(pieces: Iterator[str | None]) -> str:
@@ -91,20 +125,6 @@ def _bounded(pieces: Iterator[str | None]) -> str:
 # The parsers are imported where they are used: together they take a second to load.
 
 
-def _pdf(content: bytes) -> Iterator[str]:
-    import pypdf
-
-    document = pypdf.PdfReader(io.BytesIO(content))
-    if document.is_encrypted and not document.decrypt(""):
-        raise ToolError("the PDF is locked with a password.")
-    for number, page in enumerate(document.pages, start=1):
-        yield f"[Page {number}]"
-        try:
-            yield page.extract_text()
-        except Exception as error:  # noqa: BLE001 - the library's own, for one page's content
-            yield f"[This page can't be read ({type(error).__name__}).]"
-
-
 def _xlsx(content: bytes) -> Iterator[str | None]:
     import openpyxl
 
@@ -114,7 +134,7 @@ def _xlsx(content: bytes) -> Iterator[str | None]:
     )
     try:
         for sheet, written in zip(book.worksheets, formulas.worksheets, strict=True):
-            yield f"[Sheet {sheet.title}]"
+            yield f"[Sheet {sheet.title}{'' if sheet.sheet_state == 'visible' else ', hidden'}]"
             for each in (sheet, written):
                 # What a file says of its size may be wrong; and rows are filled up to it.
                 each.reset_dimensions()
@@ -136,7 +156,7 @@ def _pptx(content: bytes) -> Iterator[str]:
     import pptx
 
     for number, slide in enumerate(pptx.Presentation(io.BytesIO(content)).slides, start=1):
-        yield f"[Slide {number}]"
+        yield f"[Slide {number}{', hidden' if slide.element.get('show') in _NO else ''}]"
         yield from _shapes(slide.shapes)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             yield f"Notes: {slide.notes_slide.notes_text_frame.text}"
@@ -145,15 +165,15 @@ def _pptx(content: bytes) -> Iterator[str]:
 def _shapes(shapes: Any) -> Iterator[str]:
     for shape in shapes:
         if shape.has_text_frame:
-            yield shape.text_frame.text
+            yield shape.text_frame.text.replace("\v", "\n")
         if getattr(shape, "has_table", False):
             for row in shape.table.rows:
-                yield " | ".join(in_a_row(cell.text) for cell in row.cells)
+                yield " | ".join(in_a_row(cell.text.replace("\v", "\n")) for cell in row.cells)
         yield from _shapes(getattr(shape, "shapes", ()))
 
 
 _READERS: dict[str, Callable[[bytes], Iterator[str | None]]] = {
-    "pdf": _pdf,
+    "pdf": pdf_text,
     "docx": word_text,
     "xlsx": _xlsx,
     "pptx": _pptx,

@@ -11,7 +11,11 @@ import openpyxl
 import pptx
 import pypdf
 import pytest
+from openpyxl.chart import BarChart, Reference
+from openpyxl.comments import Comment
 from pptx.util import Length
+from pypdf.annotations import FreeText, Link, Text
+from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.files.reading import read
@@ -149,6 +153,61 @@ async def test_a_page_that_can_not_be_read_costs_itself_alone(bench: Bench) -> N
     whole = "Hello from a PDF"
     assert (found[:2], found[-2:]) == (["[Page 1]", whole], ["[Page 3]", whole])
     assert found[3].startswith("[This page can't be read")
+
+
+async def test_what_people_wrote_onto_a_pdf_is_read_and_a_scan_is_said_to_be_one(bench) -> None:
+    writer = pypdf.PdfWriter()
+    writer.add_blank_page(595, 842)
+    place = {"rect": (0, 0, 99, 99)}
+    writer.add_annotation(0, FreeText(text="Approved", **place))
+    writer.add_annotation(0, Text(text="Why so much?", **place))
+    writer.add_annotation(0, Link(url="https://example.org", **place))
+    parent = DictionaryObject({NameObject("/T"): TextStringObject("Applicant")})
+    held = {"Name": TextStringObject("Ada"), "Member": NameObject("/Yes"), "Child": None}
+    for name, value in held.items():
+        field = FreeText(text="", **place)
+        field[NameObject("/Subtype")] = NameObject("/Widget")
+        field[NameObject("/T")] = TextStringObject(name)
+        field[NameObject("/Parent")] = parent
+        if value is not None:
+            field[NameObject("/V")] = value
+        writer.add_annotation(0, field)
+    out = io.BytesIO()
+    writer.write(out)
+    assert await lines(bench, "a.pdf", out.getvalue()) == [
+        "[Page 1]",
+        "[No text: this page may be a scan, a picture.]",
+        "[Comment] Approved",
+        "[Comment] Why so much?",
+        "[Field Applicant.Name] Ada",
+        "[Field Applicant.Member] Yes",
+    ]
+
+
+async def test_what_is_hidden_or_not_given_as_text_is_said(bench: Bench) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in (["tea", 3], ["milk", 4]):
+        sheet.append(row)
+    sheet.row_dimensions[2].hidden = True
+    sheet["A1"].comment = Comment("Is this so?", "Ada")
+    chart = BarChart()
+    chart.add_data(Reference(sheet, 2, 1, 2, 2))
+    sheet.add_chart(chart)
+    book.create_sheet("Old").sheet_state = "hidden"
+    assert await lines(bench, "a.xlsx", saved(book)) == [
+        "[Not given as text: charts (1), sheets with comments (1).]",
+        "[Rows that are hidden or filtered out are given too: 1.]",
+        "[Sheet Sheet]",
+        "tea\t3",
+        "milk\t4",
+        "[Sheet Old, hidden]",
+    ]
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[5])
+    slide.shapes.title.text = "One\vTwo"
+    slide.element.set("show", "0")
+    assert await lines(bench, "a.pptx", saved(show)) == ["[Slide 1, hidden]", "One", "Two"]
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.XLSM", "a.pptx", "a.odt", "a.pdf"])
