@@ -13,6 +13,7 @@ from openpyxl import Workbook, load_workbook
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.chart import BarChart, Reference
+from openpyxl.comments import Comment
 from openpyxl.styles import Font
 from openpyxl.worksheet.formula import ArrayFormula
 
@@ -319,7 +320,37 @@ def test_a_copy_keeps_the_looks_within_a_text_and_info_names_what_it_would_lose(
     assert copied[1].font.b
     with zipfile.ZipFile(path, "a") as parts:
         parts.writestr("xl/drawings/drawing9.xml", "<xdr:wsDr><xdr:sp macro=''/></xdr:wsDr>")
-    assert "special: shapes\n" in sheet("info", path).out
+        parts.writestr("xl/metadata.xml", "<metadata/>")
+        parts.writestr("xl/drawings/drawing8.xml", "<xdr:wsDr><c:chart r:id='rId1'/></xdr:wsDr>")
+    spilling = "formulas that spill over (they become fixed arrays)"
+    assert f"special: {spilling}, shapes\n" in sheet("info", path).out
+    before = path.read_bytes()
+    words = ("--x", "A", "--y", "B", "--force")
+    done = make("chart", path, path, *words)
+    assert (done.code, path.read_bytes()) == (1, before)
+    assert f"would lose: {spilling}, shapes, charts. Nothing was written" in done.err
+    assert f"Not in it, though in {path}: {spilling}," in make("chart", path, out, *words).err
+
+
+def test_hidden_rows_that_count_and_results_that_a_copy_lacks_are_told(
+    book: Path, tmp_path: Path
+) -> None:
+    made = load_workbook(book)
+    filtered = made["Sales"]
+    filtered.row_dimensions[4].hidden = filtered.column_dimensions["C"].hidden = True
+    filtered["B3"].comment = Comment("Which year?", "Ada")
+    filtered["F1"] = ArrayFormula("F1", "=SUM(D4:D7)")
+    made.save(book)
+    told = sheet("info", book).out
+    assert ", 1 comments, 1 hidden or filtered rows, 1 hidden columns\n" in told
+    assert "first row: Sales of the year | C | D | E | {=SUM(D4:D7)}\n" in told
+    area = ("--range", "B3:E7")
+    words = ("summary", book, *area, "--by", "Region", "--of", "Amount")
+    assert "Hidden or filtered rows are among these, and count: 1." in sheet(*words).err
+    assert "Hidden" not in sheet("read", book, "--range", "B5:E7").err
+    done = make("chart", book, tmp_path / "out.xlsx", *area, "--x", "Day", "--y", "Amount")
+    assert "Its 2 formulas have no results until Excel or LibreOffice saves it." in done.err
+    assert "Not in it" not in done.err
 
 
 def test_what_a_sheet_does_not_take_is_told(tmp_path: Path) -> None:

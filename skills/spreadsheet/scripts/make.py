@@ -13,6 +13,7 @@ from typing import Any
 # Nothing is written beside this file: it may belong to an installed program.
 sys.dont_write_bytecode = True
 
+from specials import lost  # noqa: E402
 from tables import (  # noqa: E402
     EXIT_CODES,
     Sheet,
@@ -117,10 +118,15 @@ def add_chart(args: argparse.Namespace) -> None:
     place = args.at or f"{openpyxl().utils.get_column_letter(sheet.max_column + 2)}{table.row}"
     try:
         sheet.add_chart(chart, place)
-        _save(args.out, args.force, book)
+        gone = _save(args.out, args.force, book, args.file)
     except ValueError as error:
         raise Trouble(f"{place!r} is no place for a chart: {error}") from None
     tell(f"{args.out}: a {args.kind} chart of {len(table.rows)} rows at {table.name}!{place}.")
+    if gone:
+        tell(f"Not in it, though in {args.file}: {', '.join(gone)}.")
+    count = sum(c.data_type == "f" for each in book.worksheets for c in each._cells.values())
+    if count:
+        tell(f"Its {count} formulas have no results until Excel or LibreOffice saves it.")
 
 
 def _chart(args: argparse.Namespace, sheet: Any, table: Sheet) -> Any:
@@ -178,13 +184,26 @@ def _require_numbers(table: Sheet, index: int) -> None:
         raise Trouble(f"The column {table.header[index]!r} holds no numbers.")
 
 
-def _save(name: str, is_forced: bool, book: Any) -> None:
+def _save(name: str, is_forced: bool, book: Any, source: str = "") -> list[str]:
+    """Write a workbook; return what one that it is a copy of has, and it has not."""
     # Excel opens no file whose name tells of another kind.
     ending = ".xlsm" if book.vba_archive else ".xlsx"
     if Path(name).suffix.lower() != ending:
         why = ", for it has macros" if book.vba_archive else ""
         raise Trouble(f"The file to write must end in {ending}{why}.")
-    save(name, is_forced, book.save)
+    gone: list[str] = []
+
+    def write(place: str) -> None:
+        book.save(place)
+        if source and not is_text(source):
+            gone.extend(lost(source, place))
+        if gone and Path(name).exists() and Path(name).samefile(source):
+            raise Trouble(
+                f"{name} would lose: {', '.join(gone)}. Nothing was written; give another name."
+            )
+
+    save(name, is_forced, write)
+    return gone
 
 
 def parser() -> argparse.ArgumentParser:

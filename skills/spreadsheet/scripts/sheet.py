@@ -6,10 +6,8 @@ import argparse
 import csv
 import datetime
 import json
-import re
 import statistics
 import sys
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,10 +15,12 @@ from typing import Any
 # Nothing is written beside this file: it may belong to an installed program.
 sys.dont_write_bytecode = True
 
+from specials import special  # noqa: E402
 from tables import (  # noqa: E402
     EXIT_CODES,
     Sheet,
     Trouble,
+    filled,
     is_text,
     letter,
     markdown,
@@ -33,25 +33,6 @@ from tables import (  # noqa: E402
 
 _MOST_ROWS = 200
 _MOST_TOP = 3
-# What openpyxl does not write back.
-_LOST = {
-    "xl/slicers/": "slicers",
-    "xl/pivotTables/": "pivot tables (kept as they are, not refreshed)",
-    "xl/vbaProject.bin": "macros",
-    "xl/embeddings/": "embedded objects",
-    "xl/threadedComments/": "threaded comments",
-    "xl/externalLinks/": "links to other workbooks",
-    "xl/ctrlProps/": "form controls",
-    "xl/activeX/": "ActiveX controls",
-    "xl/richData/": "pictures or data types within cells",
-}
-# The same within parts of which it writes the rest back.
-_LOST_WITHIN = (
-    ("xl/drawings/drawing", rb"<(?:xdr:)?(?:sp|cxnSp|grpSp)[ >]", "shapes"),
-    ("xl/worksheets/sheet", rb"<x14:sparkline[ >]", "sparklines"),
-    ("xl/worksheets/sheet", rb"<x14:dataValidation[ >]", "choices taken from other sheets"),
-    ("xl/worksheets/sheet", rb"<x14:cfRule[ >]", "newer conditional formats"),
-)
 
 
 def show_info(args: argparse.Namespace) -> None:
@@ -71,28 +52,28 @@ def show_info(args: argparse.Namespace) -> None:
             "pictures": len(sheet._images),
             "tables": len(sheet.tables),
             "merged ranges": len(sheet.merged_cells.ranges),
+            "comments": sum(1 for cell in sheet._cells.values() if cell.comment),
+            **_hidden(sheet),
         }
         notes += [f"{count} {name}" for name, count in counts.items() if count]
         if sheet.sheet_state != "visible":
             notes.append("hidden")
-        _show_sheet(read_sheet(args.file, sheet.title, formulas=True), notes)
+        _show_sheet(filled(sheet), notes)
     names = sorted(book.defined_names)
     if names:
         print(f"named ranges: {', '.join(names)}")
-    special = _special(args.file)
-    if special:
-        print(f"special: {', '.join(special)}")
+    found = special(args.file)
+    if found:
+        print(f"special: {', '.join(found)}")
 
 
-def _special(path: str) -> list[str]:
-    with zipfile.ZipFile(path) as parts:
-        names = parts.namelist()
-        found = [words for start, words in _LOST.items() if any(n.startswith(start) for n in names)]
-        for start, form, words in _LOST_WITHIN:
-            inside = (parts.read(name) for name in names if name.startswith(start))
-            if any(re.search(form, content) for content in inside):
-                found.append(words)
-    return found
+def _hidden(sheet: Any) -> dict[str, int]:
+    """Return how many rows and columns nobody sees; filters hide rows too."""
+    columns = (d for d in sheet.column_dimensions.values() if d.hidden)
+    return {
+        "hidden or filtered rows": sum(1 for d in sheet.row_dimensions.values() if d.hidden),
+        "hidden columns": sum((d.max or 1) - (d.min or 1) + 1 for d in columns),
+    }
 
 
 def _show_sheet(sheet: Sheet, notes: list[str]) -> None:
@@ -124,26 +105,26 @@ def show_cells(args: argparse.Namespace) -> None:
     left = len(sheet.rows) - args.skip - len(rows)
     if left > 0:
         tell(f"{left} more rows: go on with --skip {args.skip + len(rows)}.")
-    if not args.formulas:
-        _tell_unknown(args, sheet)
+    _tell_unseen(args, sheet)
 
 
-def _tell_unknown(args: argparse.Namespace, sheet: Sheet) -> None:
-    """A formula that no program has calculated yet reads as empty: that must not go unseen."""
+def _tell_unseen(args: argparse.Namespace, sheet: Sheet) -> None:
+    """What counts as empty, and what counts though nobody sees it, must not go untold."""
     if is_text(args.file):
         return
-    count = _unknown(args.file, sheet.name)
+    book = open_book(args.file, formulas=True)[sheet.name]
+    rows = range(sheet.row, sheet.row + len(sheet.cells))
+    hidden = sum(1 for at, row in book.row_dimensions.items() if row.hidden and at in rows)
+    if hidden:
+        tell(f"Hidden or filtered rows are among these, and count: {hidden}.")
+    formulas = [cell.coordinate for cell in book._cells.values() if cell.data_type == "f"]
+    results = open_book(args.file)[sheet.name] if formulas and not args.formulas else None
+    count = sum(1 for at in formulas if results and results[at].value is None)
     if count:
         tell(
             f"{count} formulas have no stored result and count as empty. Open the file in Excel "
             "or LibreOffice and save it, or see them with --formulas."
         )
-
-
-def _unknown(path: str, name: str) -> int:
-    formulas, results = open_book(path, formulas=True)[name], open_book(path)[name]
-    cells = (cell for cell in formulas._cells.values() if cell.data_type == "f")
-    return sum(1 for cell in cells if results[cell.coordinate].value is None)
 
 
 def _distinct(names: list[str]) -> list[str]:
@@ -181,7 +162,7 @@ def summarise(args: argparse.Namespace) -> None:
         columns = [[row[at] for row in sheet.rows] for at in range(len(sheet.header))]
         described = [_described(*pair) for pair in zip(sheet.header, columns, strict=True)]
         print(markdown(header, described))
-    _tell_unknown(args, sheet)
+    _tell_unseen(args, sheet)
 
 
 def _described(name: str, cells: list[Any]) -> list[Any]:
@@ -281,6 +262,7 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument("--limit", type=int, default=_MOST_ROWS, help="rows (%(default)s)")
             command.add_argument("--skip", type=int, default=0, help="rows to leave out at first")
         else:
+            command.set_defaults(formulas=False)
             command.add_argument("--by", default="", help="columns that make the groups")
             command.add_argument("--of", default="", help="columns of numbers")
             command.add_argument("--how", choices=sorted(_HOW), default="sum")

@@ -66,7 +66,7 @@ class Sheet:
         """The first row as names; columns without one are called by their letter."""
         first = self.cells[0] if self.cells else []
         return [
-            str(name).strip() if name not in (None, "") else letter(self.column + at)
+            shown(name).strip() if name not in (None, "") else letter(self.column + at)
             for at, name in enumerate(first)
         ]
 
@@ -144,7 +144,7 @@ def read_sheet(path: str, name: str = "", area: str = "", *, formulas: bool = Fa
         raise Trouble(f"There is no sheet {name!r}. There are: {', '.join(names)}.")
     sheet = book[name] if name else book.worksheets[0]
     if not area:
-        return _filled(sheet)
+        return filled(sheet)
     try:
         left, top, right, bottom = openpyxl().utils.range_boundaries(area.upper())
     except (ValueError, TypeError):
@@ -154,7 +154,7 @@ def read_sheet(path: str, name: str = "", area: str = "", *, formulas: bool = Fa
     return Sheet(sheet.title, cells, top or 1, left or 1)
 
 
-def _filled(sheet: Any) -> Sheet:
+def filled(sheet: Any) -> Sheet:
     """Return what is filled in: cells that only have a look may lie a million rows away."""
     places = [place for place, cell in sheet._cells.items() if cell.value not in (None, "")]
     if not places:
