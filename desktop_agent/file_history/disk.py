@@ -15,6 +15,7 @@ import itertools
 import os
 import stat
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from typing import NamedTuple
@@ -169,11 +170,15 @@ def same(one: FileState, two: FileState) -> bool:
 
 
 class Staged(NamedTuple):
-    """A temporary file beside a path. It and the folder are open: a swapped one is not followed."""
+    """A temporary file beside a path. It and the folder are open: a swapped one is not followed.
+
+    It gets the date of when it was written, unless that is now.
+    """
 
     place: Place
     temporary: bytes
     descriptor: int
+    written_ns: int | None = None
 
 
 def stage_file(path: bytes, mode: int, content: Iterable[bytes], name: bytes) -> Staged:
@@ -200,12 +205,24 @@ def put_staged(staged: Staged, expected: FileState | None) -> None:
     os.close(staged.descriptor)
     try:
         if expected is not None:
+            _date(staged)
             _put(place, staged.temporary, expected)
         else:
             os.unlink(staged.temporary, dir_fd=place.folder)
     finally:
         if place.folder is not None:
             os.close(place.folder)
+
+
+def _date(staged: Staged) -> None:
+    if staged.written_ns is None:
+        return
+    times = (time.time_ns(), staged.written_ns)
+    is_followed = os.utime not in os.supports_follow_symlinks
+    with contextlib.suppress(OSError):
+        os.utime(
+            staged.temporary, ns=times, dir_fd=staged.place.folder, follow_symlinks=is_followed
+        )
 
 
 def put_link(path: bytes, expected: FileState, target: bytes, name: bytes) -> None:

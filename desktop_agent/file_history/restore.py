@@ -55,12 +55,14 @@ class Restore:
         self._content = content
         self._done: set[bytes] = set()
         self._staged: list[_Staged] = []
+        self._dates: dict[str, list[int]] = {}
         # Why something could not be done, in words, if somebody can do something about it.
         self.problem = ""
 
     def run(self) -> set[bytes]:
         """Do all steps that can be done; returns the paths which are now as they are to be."""
         deepest_first = self._steps[::-1]
+        self._dates = self._dates_of_renamed()
         self._each(self._open_folder, self._steps)
         self._each(self._remove, deepest_first)
         self._each(self._make_folder, self._steps)
@@ -93,6 +95,22 @@ class Restore:
                 self.problem = _FULL
         except (UndoError, disk.Changed):
             pass
+
+    def _dates_of_renamed(self) -> dict[str, list[int]]:
+        """Return by content when files were written that come back under names not in use now."""
+        coming = {
+            step.target.digest
+            for step in self._steps
+            if step.target.kind == "file" and step.expected.kind == "absent"
+        }
+        found: dict[str, list[int]] = {}
+        for step in reversed(self._steps):
+            digest = step.expected.digest
+            if step.target.kind == "absent" and step.expected.kind == "file" and digest in coming:
+                with contextlib.suppress(OSError):
+                    written = disk.status_of(step.path).st_mtime_ns
+                    found.setdefault(digest, []).append(written)
+        return found
 
     # -- the passes over the steps; each tells whether the path is as it is to be
 
@@ -166,6 +184,9 @@ class Restore:
         name = self._next_name()
         content = self._content(step.target.digest)
         file = disk.stage_file(step.path, step.target.mode, content, name)
+        dates = self._dates.get(step.target.digest)
+        if dates and now.kind == "absent":
+            file = file._replace(written_ns=dates.pop())
         self._staged.append(_Staged(step, now, file))
 
     def _next_name(self) -> bytes:

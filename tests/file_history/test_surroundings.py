@@ -183,6 +183,24 @@ def test_links_and_modes_and_empty_folders_come_back_as_they_were(folder: Folder
     assert look(folder.root) == after
 
 
+def test_renamed_files_keep_the_dates_of_when_they_were_written(folder: Folder) -> None:
+    dates = {"a.txt": 10**18, "b.txt": 10**18 + 1, "of-the-same-content.txt": 10**17}
+    for name, date in dates.items():
+        folder.write(name, name[:1] if len(name) < 9 else "a")
+        os.utime(folder.root / name, ns=(date, date))
+    with folder.call("call_1"):
+        (folder.root / "new").mkdir()
+        for name in dates:
+            (folder.root / name).rename(folder.root / "new" / name)
+        folder.write("new/b.txt", "changed as well")
+    undone = folder.undo(call_id="call_1")
+    now = {name: (folder.root / name).stat().st_mtime_ns for name in dates}
+    assert now.pop("b.txt") > dates.pop("b.txt")
+    assert now == dates
+    folder.undo(set_id=undone.set_id)
+    assert (folder.root / "new/a.txt").stat().st_mtime_ns == 10**18
+
+
 def test_a_folder_in_which_the_person_put_something_stays(folder: Folder) -> None:
     with folder.call("call_1"):
         folder.write("new/agents.txt", "a")
