@@ -21,6 +21,8 @@ _PACKED = {
     *("docx", "docm", "dotx", "xlsx", "xlsm", "xltx", "pptx", "pptm", "ppsx"),
     *("odt", "ods", "odp", "pdf"),
 }
+# How files begin that Office encrypts, and all of its files before 2007.
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _UNPACKED = 200_000_000
 _LONGEST = 2_000_000
 _SECONDS = 30.0
@@ -79,6 +81,10 @@ def _suffix(name: str) -> str:
 
 
 def _require_modest_zip(content: bytes) -> None:
+    if content.startswith(_OLE):
+        raise ToolError(
+            "the document is locked with a password, or of the kind before Office 2007."
+        )
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())

@@ -210,6 +210,12 @@ async def test_what_is_hidden_or_not_given_as_text_is_said(bench: Bench) -> None
     assert await lines(bench, "a.pptx", saved(show)) == ["[Slide 1, hidden]", "One", "Two"]
 
 
+async def test_a_document_with_a_password_is_not_said_to_be_damaged(bench: Bench) -> None:
+    bench.put("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 512)
+    with pytest.raises(ToolError, match="locked with a password, or of the kind before"):
+        await bench.run(read, path="a.docx")
+
+
 @pytest.mark.parametrize("name", ["a.docx", "a.XLSM", "a.pptx", "a.odt", "a.pdf"])
 async def test_a_document_is_never_replaced_by_its_text(bench: Bench, name: str) -> None:
     path = bench.put(name, b"PK\3\4")
