@@ -6,11 +6,13 @@ text boxes and tables in tables. What is tracked as deleted is left out.
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Iterator
 from typing import Any
 
 from desktop_agent.tools.files.cells import in_a_row
+from desktop_agent.tools.files.word_numbers import Numbers
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # `Fallback` says again what stands before it, for older programs.
@@ -31,18 +33,38 @@ _BESIDES = {
 }
 
 
+class _Marks:
+    """What stands before a paragraph: how high a heading it is, and its number."""
+
+    def __init__(self, document: Any) -> None:
+        found = ((style.style_id, style.name or "") for style in document.styles)
+        levels = {key: name.removeprefix("Heading ") for key, name in found}
+        self._levels = {
+            key: int(level) for key, level in levels.items() if level in set("123456789")
+        }
+        self._numbers = Numbers(document)
+
+    def before(self, paragraph: Any) -> str:
+        style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
+        level = self._levels.get(style.get(f"{_WORD}val", ""), 0) if style is not None else 0
+        number = ""
+        with contextlib.suppress(ValueError):  # what should be a number is none: the words count
+            number = self._numbers.of(paragraph)
+        return f"{'#' * level} {number}" if level else number
+
+
 def word_text(content: bytes) -> Iterator[str]:
     """Yield the lines of a document, then what stands at the edge of its pages and in notes."""
     import docx
 
     document: Any = docx.Document(io.BytesIO(content))
-    levels = _heading_levels(document)
-    yield from _blocks(document.element.body, levels)
+    marks = _Marks(document)
+    yield from _blocks(document.element.body, marks)
     found: list[tuple[str, str]] = []
     for relation in document.part.rels.values():
         kind = relation.reltype.rpartition("/")[2]
         if kind in _BESIDES and not relation.is_external:
-            found += [(kind, line) for line in _beside(relation.target_part, levels)]
+            found += [(kind, line) for line in _beside(relation.target_part, marks)]
     for kind, title in _BESIDES.items():
         said = [line for each, line in found if each == kind]
         if said:
@@ -51,39 +73,39 @@ def word_text(content: bytes) -> Iterator[str]:
         yield from dict.fromkeys(said) if title.startswith("Page ") else said
 
 
-def _beside(part: Any, levels: dict[str, str]) -> Iterator[str]:
+def _beside(part: Any, marks: _Marks) -> Iterator[str]:
     from docx.oxml import parse_xml
 
     root = parse_xml(part.blob)
     for element in root:
         name = _name(element)
         if name not in {"footnote", "endnote", "comment"}:
-            yield from filter(str.strip, _blocks([element], levels))
+            yield from filter(str.strip, _blocks([element], marks))
             continue
-        words = in_a_row("\n".join(_blocks(element, levels)).strip())
+        words = in_a_row("\n".join(_blocks(element, marks)).strip())
         number, author = element.get(f"{_WORD}id", ""), element.get(f"{_WORD}author", "")
         if words:
             yield f"{author}: {words}" if name == "comment" else f"[^{number}] {words}"
 
 
-def _blocks(parent: Any, levels: dict[str, str]) -> Iterator[str]:
+def _blocks(parent: Any, marks: _Marks) -> Iterator[str]:
     for element in parent:
         name = _name(element)
         if name == "p":
-            yield _heading(element, levels) + _text(element, levels)
+            yield marks.before(element) + _text(element, marks)
         elif name == "tr":
-            yield " | ".join(_cells(element, levels))
+            yield " | ".join(_cells(element, marks))
         elif name not in _PASSED_OVER:
-            yield from _blocks(element, levels)
+            yield from _blocks(element, marks)
 
 
-def _cells(row: Any, levels: dict[str, str]) -> Iterator[str]:
+def _cells(row: Any, marks: _Marks) -> Iterator[str]:
     for element in row:
         name = _name(element)
         if name != "tc":
-            yield from () if name in _PASSED_OVER else _cells(element, levels)
+            yield from () if name in _PASSED_OVER else _cells(element, marks)
             continue
-        lines = list(_blocks(element, levels))
+        lines = list(_blocks(element, marks))
         yield in_a_row("\n".join(lines).strip())
         # A cell over several columns leaves the others where they are.
         span = element.find(f"{_WORD}tcPr/{_WORD}gridSpan")
@@ -91,7 +113,7 @@ def _cells(row: Any, levels: dict[str, str]) -> Iterator[str]:
         yield from [""] * (min(int(width), 100) - 1)
 
 
-def _text(parent: Any, levels: dict[str, str]) -> str:
+def _text(parent: Any, marks: _Marks) -> str:
     pieces: list[str] = []
     for element in parent:
         name = _name(element)
@@ -104,9 +126,9 @@ def _text(parent: Any, levels: dict[str, str]) -> str:
         elif name == "sym":
             pieces.append(_symbol(element))
         elif name == "txbxContent":
-            pieces.append("\n" + "\n".join(_blocks(element, levels)))
+            pieces.append("\n" + "\n".join(_blocks(element, marks)))
         elif name not in _PASSED_OVER:
-            pieces.append(_text(element, levels))
+            pieces.append(_text(element, marks))
     return "".join(pieces)
 
 
@@ -115,19 +137,6 @@ def _symbol(element: Any) -> str:
     is_known = element.get(f"{_WORD}font", "").lower() == "wingdings"
     sign = element.get(f"{_WORD}char", "").lower()[-2:]
     return _WINGDINGS.get(sign, "\ufffd") if is_known else "\ufffd"
-
-
-def _heading_levels(document: Any) -> dict[str, str]:
-    """Return the level of each style that is a heading's, by its id."""
-    found = ((style.style_id, style.name or "") for style in document.styles)
-    levels = {key: name.removeprefix("Heading ") for key, name in found}
-    return {key: level for key, level in levels.items() if level in set("123456789")}
-
-
-def _heading(paragraph: Any, levels: dict[str, str]) -> str:
-    style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
-    level = levels.get(style.get(f"{_WORD}val", "")) if style is not None else None
-    return f"{'#' * int(level)} " if level else ""
 
 
 def _name(element: Any) -> str:

@@ -7,6 +7,7 @@ import re
 import zipfile
 
 import docx
+import docx.oxml.ns
 import openpyxl
 import pptx
 import pypdf
@@ -123,6 +124,49 @@ def word_file(body: str) -> bytes:
 )  # fmt: skip
 async def test_words_of_a_document_are_read_wherever_they_stand(bench, body, said) -> None:
     assert await lines(bench, "a.docx", word_file(body)) == said
+
+
+def numbering(document, levels: str, *, anew: str = "") -> None:
+    """Give the document one list of these levels, number 77, and 78 which begins with `anew`."""
+    root = document.part.numbering_part.element
+    space = docx.oxml.ns.nsdecls("w")
+    shape = f'<w:abstractNum {space} w:abstractNumId="77">{levels}</w:abstractNum>'
+    root.insert(0, docx.oxml.parse_xml(shape))
+    for number, start in (("77", ""), ("78", anew)):
+        own = f'<w:abstractNumId w:val="77"/>{start}'
+        root.append(docx.oxml.parse_xml(f'<w:num {space} w:numId="{number}">{own}</w:num>'))
+
+
+async def test_numbers_of_headings_clauses_and_lists_are_read(bench: Bench) -> None:
+    document = docx.Document()
+    level_of = (
+        '<w:lvl w:ilvl="{}"><w:start w:val="{}"/><w:numFmt w:val="{}"/>{}'
+        '<w:lvlText w:val="{}"/></w:lvl>'
+    ).format
+    levels = (
+        level_of(0, 4, "decimal", '<w:pStyle w:val="Heading1"/>', "\u00a7 %1")
+        + level_of(1, 1, "decimal", "", "%1.%2")
+        + level_of(2, 1, "lowerLetter", "", "(%3)")
+        + level_of(3, 9, "upperRoman", "", "%4.")
+        + level_of(4, 1, "bullet", "", "\uf0b7")
+    )
+    again = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>'
+    numbering(document, levels, anew=again)
+    style = document.styles["Heading 1"].element.get_or_add_pPr()
+    style.get_or_add_numPr().get_or_add_numId().val = 77
+    for text, number, level in (
+        ("Rent", None, 0), ("Due", 77, 1), ("cash", 77, 2), ("card", 77, 2), ("Late", 77, 1),
+        ("cash", 77, 2), ("then", 77, 3), ("dot", 77, 4), ("End", None, 0), ("Annex", 78, 0),
+        ("Free", 0, 0), ("Plain", -1, 0),
+    ):  # fmt: skip
+        made = document.add_paragraph(text, "Heading 1" if number is None else None)
+        if number is not None and number >= 0:
+            own = made._p.get_or_add_pPr().get_or_add_numPr()
+            own.get_or_add_numId().val, own.get_or_add_ilvl().val = number, level
+    assert await lines(bench, "a.docx", saved(document)) == [
+        *("# \u00a7 4 Rent", "4.1 Due", "(a) cash", "(b) card", "4.2 Late", "(a) cash", "IX. then"),
+        *("- dot", "# \u00a7 5 End", "\u00a7 1 Annex", "Free", "Plain"),
+    ]
 
 
 async def test_notes_comments_and_the_edge_of_the_page_are_read_too(bench: Bench) -> None:
