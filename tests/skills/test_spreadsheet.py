@@ -287,6 +287,16 @@ def test_long_numbers_and_codes_are_not_rounded(tmp_path: Path) -> None:
     assert found == ["1234567890123456789", 0.1, True, "nan"]
 
 
+def test_a_number_that_is_shown_with_zeros_before_it_is_a_code(tmp_path: Path) -> None:
+    path, made = tmp_path / "codes.xlsx", Workbook()
+    made.active.append(["Code", "n"])
+    made.active.append([1067, 5])
+    made.active["A2"].number_format = "00000"
+    made.save(path)
+    assert "\n| 01067 | 5 |\n" in sheet("read", path).out
+    assert "\n| 01067 | 5 |\n" in sheet("summary", path, "--by", "Code", "--of", "n").out
+
+
 def test_a_file_ends_as_its_kind_does_else_excel_refuses_it(
     book: Path, table: Path, tmp_path: Path
 ) -> None:

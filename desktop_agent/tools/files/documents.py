@@ -7,7 +7,7 @@ import re
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from desktop_agent.core.tool import ToolError
@@ -38,6 +38,7 @@ _SILENT = {
 }
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _NO = {"0", "false"}
+_CODED = re.compile(rb'formatCode="00+"')
 _HIDDEN_ROW = re.compile(rb"<row [^>]*\bhidden=\"(?:1|true)\"")
 
 
@@ -138,18 +139,39 @@ def _xlsx(content: bytes) -> Iterator[str | None]:
         openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=is_worked_out)
         for is_worked_out in (True, False)
     )
+    is_coded = _has_codes(content)
     try:
         for sheet, written in zip(book.worksheets, formulas.worksheets, strict=True):
             yield f"[Sheet {sheet.title}{'' if sheet.sheet_state == 'visible' else ', hidden'}]"
             for each in (sheet, written):
                 # What a file says of its size may be wrong; and rows are filled up to it.
                 each.reset_dimensions()
-            rows = sheet.iter_rows(values_only=True)
+            rows = (
+                map(_values, sheet.iter_rows()) if is_coded else sheet.iter_rows(values_only=True)
+            )
             for row in zip(rows, written.iter_rows(values_only=True), strict=True):
                 yield "\t".join(map(_cell, *row)).rstrip("\t") or None
     finally:
         book.close()
         formulas.close()
+
+
+def _has_codes(content: bytes) -> bool:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        styles = (name for name in archive.namelist() if name.endswith("/styles.xml"))
+        return any(_CODED.search(archive.read(name)) for name in styles)
+
+
+def _values(cells: Iterable[Any]) -> list[object]:
+    """Return what cells of a row show: a number like a postal code may begin with zeros."""
+    values: list[object] = []
+    for cell in cells:
+        value = cell.value
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        zeros = cell.number_format if is_number else ""
+        is_code = is_number and zeros and not zeros.strip("0")
+        values.append(str(value).zfill(len(zeros)) if is_code else value)
+    return values
 
 
 def _cell(value: object, written: object) -> str:

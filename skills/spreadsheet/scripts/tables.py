@@ -150,7 +150,7 @@ def read_sheet(path: str, name: str = "", area: str = "", *, formulas: bool = Fa
     except (ValueError, TypeError):
         raise Trouble(f"{area!r} is not a range such as A1:D20.") from None
     bounds = {"min_row": top, "max_row": bottom, "min_col": left, "max_col": right}
-    cells = [list(row) for row in sheet.iter_rows(**bounds, values_only=True)]
+    cells = [list(map(_value, row)) for row in sheet.iter_rows(**bounds)]
     return Sheet(sheet.title, cells, top or 1, left or 1)
 
 
@@ -162,8 +162,18 @@ def filled(sheet: Any) -> Sheet:
     rows, columns = zip(*places, strict=True)
     bounds = {"max_row": max(rows), "max_col": max(columns)}
     top, left = min(rows), min(columns)
-    found = sheet.iter_rows(min_row=top, min_col=left, **bounds, values_only=True)
-    return Sheet(sheet.title, [list(row) for row in found], top, left)
+    found = sheet.iter_rows(min_row=top, min_col=left, **bounds)
+    return Sheet(sheet.title, [list(map(_value, row)) for row in found], top, left)
+
+
+def _value(cell: Any) -> Any:
+    """Return what a cell holds; a number that is shown with zeros before it is a code, a text."""
+    value = cell.value
+    if type(value) is not int:
+        return value
+    zeros = cell.number_format
+    is_code = len(zeros) > 1 and not zeros.strip("0")
+    return str(value).zfill(len(zeros)) if is_code else value
 
 
 def read_text(path: str) -> list[list[Any]]:

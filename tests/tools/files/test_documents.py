@@ -85,6 +85,16 @@ async def test_what_a_program_worked_out_is_shown_in_place_of_the_formula(bench:
     assert (await lines(bench, "a.xlsx", content))[1] == "sum\t42"
 
 
+async def test_a_number_that_is_shown_with_zeros_before_it_has_them(bench: Bench) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    sheet.append(["Dresden", 1067, 2, "=B1", True])
+    for cell in sheet[1]:
+        cell.number_format = "00000" if cell.column > 1 and cell.column != 3 else "0.00"
+    found = await lines(bench, "a.xlsx", saved(book))
+    assert found[1] == "Dresden\t01067\t2\t=B1\tTrue"
+
+
 async def test_a_cell_of_two_lines_stays_one_cell(bench: Bench) -> None:
     book = openpyxl.Workbook()
     book.worksheets[0].append(["tea\ngreen", 3])
