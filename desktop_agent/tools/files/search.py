@@ -29,6 +29,7 @@ from desktop_agent.engine.workspace.text_files import (
 )
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.files import ripgrep
+from desktop_agent.tools.files.documents import is_document
 from desktop_agent.tools.files.ignored_above import ignored_above
 from desktop_agent.tools.files.patterns import LARGEST, LINE_LENGTH, Expression
 from desktop_agent.tools.files.walk import Walk, glob_pattern
@@ -38,6 +39,9 @@ _MATCHES = 200
 _SHOWN_IN_CARD = 50
 _LOOKED_AT = 8192
 _SECONDS = 40.0
+# For what a search leaves out, beside the search.
+_MOST_DOCUMENTS = 100
+_SECONDS_BESIDE = 0.3
 
 
 class GlobArguments(Arguments, frozen=True):
@@ -101,8 +105,8 @@ async def glob(args: GlobArguments, ctx: ToolContext) -> ToolOutput:
 async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     """Search the contents of files for a regular expression.
 
-    Gives `path:line:text`, one a line. Leaves out what git ignores, binary files, files with
-    secrets and, in a folder, files over 200 MB.
+    Gives `path:line:text`, one a line. Leaves out what git ignores, binary files and documents
+    (DOCX, PDF …, which `read` opens), files with secrets and, in a folder, files over 200 MB.
     """
     path = resolve_for_read(ctx.boundary, args.path)
     ctx.require_judged(path)
@@ -114,10 +118,12 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     if program and is_folder and (above.is_the_same or above.says_nothing):
         query = _query(args, heeds_above=above.is_the_same)
         lines = await ripgrep.search(program, path, query, ctx)
-        return _matches_output(lines, args)
+        note = await asyncio.to_thread(_not_searched, path, args, ctx)
+        return _matches_output(lines, args, note=note)
     wanted = Expression(args.pattern, ignore_case=args.ignore_case, of_lines=True)
     lines = await asyncio.to_thread(_grep, path, wanted, args, ctx, is_folder=is_folder)
-    return _matches_output(lines, args, cut=wanted.cut)
+    note = await asyncio.to_thread(_not_searched, path, args, ctx) if is_folder else ""
+    return _matches_output(lines, args, cut=wanted.cut, note=note)
 
 
 def _glob(folder: Path, args: GlobArguments, ctx: ToolContext) -> ToolOutput:
@@ -158,7 +164,7 @@ def _grep(
     end = args.offset + _MATCHES + 1
     if not is_folder:
         # Asked for by name, a pipe or a device is an error and not "no match".
-        open_read(ctx.boundary, path).close()
+        _require_text(path, args.path, ctx)
         if is_unreadable(ctx.boundary, str(path)):
             raise ToolError(f"a rule of the person's refuses to read {args.path}.")
         name = relative_name(ctx.boundary, path)
@@ -183,6 +189,35 @@ def _grep(
             "the folder is too large to search through here; give a deeper path or a glob."
         )
     return found
+
+
+def _require_text(path: Path, shown: str, ctx: ToolContext) -> None:
+    """Refuse what holds no lines, for it has no match whatever it says; raises ToolError."""
+    try:
+        with open_read(ctx.boundary, path) as file:
+            start = file.read(_LOOKED_AT)
+    except OSError as error:
+        raise ToolError(f"{shown} can't be read: {error.strerror or error}.") from error
+    if is_document(path.name):
+        raise ToolError(f"{shown} is a document, which can't be searched; `read` gives its text.")
+    if not wide_encoding(start) and is_binary(start):
+        raise ToolError(f"{shown} is a binary file, which can't be searched.")
+
+
+def _not_searched(folder: Path, args: GrepArguments, ctx: ToolContext) -> str:
+    """Say which documents a search passed over: without a word, "no match" would be a lie."""
+    names = glob_pattern(args.glob) if args.glob else None
+    walk = Walk(ctx.boundary, folder, seconds=_SECONDS_BESIDE)
+    documents = (
+        path
+        for path in walk.files()
+        if is_document(path) and (names is None or names.fullmatch(path))
+    )
+    found = list(islice(documents, _MOST_DOCUMENTS))
+    if not found:
+        return ""
+    count = f"{len(found)}{'+' if len(found) == _MOST_DOCUMENTS or walk.was_cut else ''}"
+    return f"\n[Not searched: {count} documents, such as {_shown(found[0])}; `read` opens them.]"
 
 
 def _matches(
@@ -238,7 +273,9 @@ def _lines(file: BinaryIO) -> Iterator[str]:
         yield decode_plain(plain).shown
 
 
-def _matches_output(lines: list[str], args: GrepArguments, cut: int = 0) -> ToolOutput:
+def _matches_output(
+    lines: list[str], args: GrepArguments, *, cut: int = 0, note: str = ""
+) -> ToolOutput:
     shown = lines[:_MATCHES]
     paths = dict.fromkeys(line if args.files_only else line.split(":", 1)[0] for line in shown)
     what = "file" if args.files_only else "match"
@@ -255,7 +292,7 @@ def _matches_output(lines: list[str], args: GrepArguments, cut: int = 0) -> Tool
             f"\n[Of {cut} long line{'' if cut == 1 else 's'} only the start was searched: the "
             "pattern takes too long there.]"
         )
-    return ToolOutput(text, FilesDisplay(tuple(paths)[:_SHOWN_IN_CARD], summary))
+    return ToolOutput(text + note, FilesDisplay(tuple(paths)[:_SHOWN_IN_CARD], summary))
 
 
 def _is_folder(path: Path, shown: str) -> bool:

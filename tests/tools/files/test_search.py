@@ -96,6 +96,19 @@ async def test_a_search_can_be_narrowed(tree: Bench, engine: str) -> None:
     assert (await tree.run(grep, pattern="nowhere")).text == "No match."
 
 
+async def test_documents_that_a_search_passes_over_are_named(tree: Bench, engine: str) -> None:
+    for name in ("letters/one.docx", "letters/two.PDF", "picture.bin"):
+        tree.put(name, b"PK\0 needle")
+    said = "[Not searched: {} documents, such as letters/one.docx; `read` opens them.]".format
+    assert (await tree.run(grep, pattern="nowhere")).text == f"No match.\n{said(2)}"
+    assert (await tree.run(grep, pattern="one needle")).text == f"a.py:1:one needle\n{said(2)}"
+    assert (await tree.run(grep, pattern="nowhere", glob="*.docx")).text.endswith(said(1))
+    assert (await tree.run(grep, pattern="nowhere", glob="*.py")).text == "No match."
+    for name, kind in (("letters/one.docx", "a document"), ("picture.bin", "a binary file")):
+        with pytest.raises(ToolError, match=f"{name} is {kind}, which can't be searched"):
+            await tree.run(grep, pattern="needle", path=name)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a file that opens and can't be read")
 async def test_a_file_that_fails_while_it_is_read_costs_only_itself(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
