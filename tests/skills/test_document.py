@@ -309,6 +309,14 @@ def test_a_document_that_is_not_whole_and_a_long_title_are_no_failures(tmp_path:
     assert docx.Document(str(made_of)).core_properties.title == "t" * 255
 
 
+def test_a_strict_file_is_said_to_be_one_in_place_of_empty_or_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "strict.docx"
+    with zipfile.ZipFile(path, "w") as parts:
+        parts.writestr("_rels/.rels", "<a Type='http://purl.oclc.org/ooxml/officeDocument/x'/>")
+    done = document("to-markdown", path)
+    assert (done.code, "Strict Open XML file. Save it as" in done.err) == (1, True)
+
+
 def test_signs_that_are_not_seen_stay_and_what_a_document_can_not_hold_is_no_failure(
     tmp_path: Path,
 ) -> None:

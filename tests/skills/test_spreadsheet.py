@@ -394,6 +394,14 @@ def test_a_workbook_that_is_not_whole_or_without_cells_is_told(book: Path, tmp_p
     assert "holds no sheet with cells" in sheet("read", tmp_path / "charts.xlsx").err
 
 
+def test_a_strict_file_is_said_to_be_one_in_place_of_empty_or_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "strict.xlsx"
+    with zipfile.ZipFile(path, "w") as parts:
+        parts.writestr("_rels/.rels", "<a Type='http://purl.oclc.org/ooxml/officeDocument/x'/>")
+    done = sheet("info", path)
+    assert (done.code, "Strict Open XML file. Save it as" in done.err) == (1, True)
+
+
 def test_cells_that_only_have_a_look_are_not_gone_through(tmp_path: Path) -> None:
     path, far = tmp_path / "far.xlsx", Workbook()
     far.active["C3"], far.active["D4"] = "A", 1

@@ -36,6 +36,7 @@ _SILENT = {
     "sheets with comments": re.compile(r"xl/comments.*\.xml"),
     "slides with comments": re.compile(r"ppt/comments/.*\.xml"),
 }
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _NO = {"0", "false"}
 _CODED = re.compile(rb'formatCode="00+"')
@@ -66,6 +67,7 @@ def document_text(name: str, content: bytes) -> str:
     if suffix != "pdf":
         _require_modest_zip(content)
     try:
+        content = content if suffix == "pdf" else _transitional(content)
         silent = "" if suffix == "pdf" else _without_words(content)
         text = _bounded(_READERS[suffix](content))
         return f"{silent}\n{text}" if silent else text
@@ -93,6 +95,21 @@ def _require_modest_zip(content: bytes) -> None:
         raise ToolError("the document is damaged.") from None
     if unpacked > _UNPACKED:
         raise ToolError("the document unfolds to too much to be read.")
+
+
+def _transitional(content: bytes) -> bytes:
+    """Return a document that was saved as "Strict Open XML" with the names that parsers know."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if not _STRICT.search(archive.read("_rels/.rels")):
+            return content
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as made:
+            for name in archive.namelist():
+                part = archive.read(name)
+                is_xml = name.endswith((".xml", ".rels"))
+                known = rb"http://schemas.openxmlformats.org/\1/2006/"
+                made.writestr(name, _STRICT.sub(known, part) if is_xml else part)
+    return out.getvalue()
 
 
 def _without_words(content: bytes) -> str:

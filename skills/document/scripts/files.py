@@ -50,6 +50,9 @@ def open_document(path: str) -> Any:
         raise Trouble(f"{path} is not a .docx file, or it is encrypted with a password.")
     docx = library("docx", "python-docx")
     try:
+        with zipfile.ZipFile(file) as parts:
+            if b"//purl.oclc.org/ooxml/" in parts.read("_rels/.rels"):
+                raise Trouble(f"{path} is a Strict Open XML file. Save it as a plain .docx first.")
         return docx.Document(str(file))
     except (KeyError, ValueError, SyntaxError, zlib.error, zipfile.BadZipFile) as error:
         raise Trouble(f"{path} is damaged, or not a .docx file: {error}") from None

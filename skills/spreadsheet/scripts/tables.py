@@ -111,6 +111,8 @@ def open_book(path: str, *, formulas: bool = False, is_copied: bool = False) -> 
         raise Trouble(f"{path} is an OpenDocument sheet. Save it as .xlsx first.")
     if not zipfile.is_zipfile(file):
         raise Trouble(f"{path} is not an Excel file, or it is encrypted with a password.")
+    if _is_strict(file):
+        raise Trouble(f"{path} is a Strict Open XML file. Save it as a plain .xlsx first.")
     library = openpyxl()
     try:
         with warnings.catch_warnings():
@@ -123,6 +125,15 @@ def open_book(path: str, *, formulas: bool = False, is_copied: bool = False) -> 
             )
     except _DAMAGED as error:
         raise Trouble(f"{path} is damaged, or not an Excel file: {error}") from None
+
+
+def _is_strict(file: Path) -> bool:
+    """Whether a file is of the other kind of .xlsx, in which the library finds no sheets."""
+    try:
+        with zipfile.ZipFile(file) as parts:
+            return b"//purl.oclc.org/ooxml/" in parts.read("_rels/.rels")
+    except _DAMAGED:
+        return False
 
 
 def is_text(path: str) -> bool:

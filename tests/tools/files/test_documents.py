@@ -22,7 +22,7 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.files.writing import edit, write
 from tests.tools.conftest import Bench
-from tests.tools.files.test_files import make_pdf
+from tests.tools.files.test_files import make_docx, make_pdf, make_pptx, make_xlsx
 
 
 def saved(document) -> bytes:
@@ -268,6 +268,29 @@ async def test_a_document_with_a_password_is_not_said_to_be_damaged(bench: Bench
     bench.put("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 512)
     with pytest.raises(ToolError, match="locked with a password, or of the kind before"):
         await bench.run(read, path="a.docx")
+
+
+def strict(content: bytes) -> bytes:
+    """Return the document as "Strict Open XML", the other kind that Office saves."""
+    out = io.BytesIO()
+    known = rb"http://schemas\.openxmlformats\.org/(?!package)(\w+)/2006/"
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
+        for part in old.namelist():
+            whole = re.sub(known, rb"http://purl.oclc.org/ooxml/\1/", old.read(part))
+            new.writestr(part, whole)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("a.xlsx", make_xlsx, ["[Sheet Prices]", "tea\t3"]),
+        ("a.docx", make_docx, ["## A heading", "Some words.", "left | right"]),
+        ("a.pptx", make_pptx, ["[Slide 1]", "The plan"]),
+    ],
+)
+async def test_a_strict_document_is_read_too_and_not_as_an_empty_one(bench, name, make, said):
+    assert await lines(bench, name, strict(make())) == said
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.XLSM", "a.pptx", "a.odt", "a.pdf"])
