@@ -28,6 +28,7 @@ from desktop_agent.engine.workspace.text_files import (
     wide_encoding,
 )
 from desktop_agent.tools.define import Arguments, tool
+from desktop_agent.tools.files import spelling
 from desktop_agent.tools.files.documents import LARGEST, document_text, is_document
 
 # More than this is read line by line, and can't be edited.
@@ -102,7 +103,7 @@ async def read(args: ReadArguments, ctx: ToolContext) -> ToolOutput:
 
 def _resolved(path: str, ctx: ToolContext) -> Path:
     """Resolve a path; what was cut out of the session's results may be read too."""
-    return ctx.outputs.find(path) or resolve_for_read(ctx.boundary, path)
+    return ctx.outputs.find(path) or spelling.find(resolve_for_read, ctx.boundary, path)
 
 
 def _open(path: Path, ctx: ToolContext) -> BinaryIO:

@@ -50,7 +50,7 @@ async def search(program: str, folder: Path, query: Query, ctx: ToolContext) -> 
         words.append("--no-ignore-parent")
     if query.ignore_case:
         words.append("--ignore-case")
-    if _PLAIN_NAME.fullmatch(query.glob):
+    if query.glob.isascii() and _PLAIN_NAME.fullmatch(query.glob):
         # Only to be quick: `--glob` itself would bring back what git ignores.
         words += ["--type-add", f"wanted:{query.glob}", "--type", "wanted"]
     words += [f"--iglob=!{pattern}" for pattern in search_exclusions()]

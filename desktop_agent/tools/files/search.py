@@ -28,7 +28,7 @@ from desktop_agent.engine.workspace.text_files import (
     wide_encoding,
 )
 from desktop_agent.tools.define import Arguments, tool
-from desktop_agent.tools.files import ripgrep
+from desktop_agent.tools.files import ripgrep, spelling
 from desktop_agent.tools.files.documents import is_document
 from desktop_agent.tools.files.ignored_above import ignored_above
 from desktop_agent.tools.files.patterns import LARGEST, LINE_LENGTH, Expression
@@ -79,7 +79,7 @@ def _describe_grep(raw: Mapping[str, Any]) -> str:
 
 
 async def _preview_grep(args: GrepArguments, ctx: ToolContext) -> Preview:
-    path = resolve_for_read(ctx.boundary, args.path)
+    path = spelling.find(resolve_for_read, ctx.boundary, args.path)
     name = relative_name(ctx.boundary, path)
     names = names_of(ctx.boundary, args.path, path)
     return Preview(
@@ -97,7 +97,7 @@ async def glob(args: GlobArguments, ctx: ToolContext) -> ToolOutput:
 
     Leaves out what git ignores. Gives paths relative to the workspace folder, one a line.
     """
-    folder = resolve_for_read(ctx.boundary, args.path)
+    folder = spelling.find(resolve_for_read, ctx.boundary, args.path)
     return await asyncio.to_thread(_glob, folder, args, ctx)
 
 
@@ -108,7 +108,7 @@ async def grep(args: GrepArguments, ctx: ToolContext) -> ToolOutput:
     Gives `path:line:text`, one a line. Leaves out what git ignores, binary files and documents
     (DOCX, PDF …, which `read` opens), files with secrets and, in a folder, files over 200 MB.
     """
-    path = resolve_for_read(ctx.boundary, args.path)
+    path = spelling.find(resolve_for_read, ctx.boundary, args.path)
     ctx.require_judged(path)
     is_folder = _is_folder(path, args.path)
     # What rules keep from being read is passed over by our own search alone.

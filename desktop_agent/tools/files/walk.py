@@ -17,6 +17,7 @@ from desktop_agent.engine.workspace.ignored_files import IGNORE_FILE_LENGTH, Ign
 from desktop_agent.engine.workspace.safe_open import open_beneath, open_folder
 from desktop_agent.tools.files.ignored_above import Above, ignored_above
 from desktop_agent.tools.files.patterns import Expression
+from desktop_agent.tools.files.spelling import looks
 
 _MOST = 200_000
 _LONGEST_GLOB = 200
@@ -123,7 +124,14 @@ def glob_pattern(pattern: str) -> Expression:
         wanted = f"**/{wanted}"
     if wanted.endswith("/"):
         wanted += "**"
-    return Expression("(?s)" + "".join(_translated(wanted)))
+    return _Names("(?s)" + "".join(_translated(looks(wanted))))
+
+
+class _Names(Expression):
+    """An expression for names; those that look the same are the same."""
+
+    def fullmatch(self, text: str) -> bool:
+        return super().fullmatch(looks(text))
 
 
 def _translated(pattern: str) -> Iterator[str]:

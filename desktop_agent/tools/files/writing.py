@@ -24,6 +24,7 @@ from desktop_agent.engine.workspace.diffs import file_diff
 from desktop_agent.engine.workspace.safe_open import digest, open_read, write_atomic
 from desktop_agent.engine.workspace.text_files import decode, encode_new
 from desktop_agent.tools.define import Arguments, tool
+from desktop_agent.tools.files import spelling
 from desktop_agent.tools.files.documents import require_text_file
 from desktop_agent.tools.files.edits import Replacement, apply
 from desktop_agent.tools.files.reading import WHOLE
@@ -125,7 +126,7 @@ def _write(change: _Change, ctx: ToolContext) -> ToolOutput:
 
 
 def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
-    path = resolve_for_write(ctx.boundary, args.path)
+    path = spelling.find(resolve_for_write, ctx.boundary, args.path)
     name = relative_name(ctx.boundary, path)
     require_text_file(name, args.content)
     old = _content(path, ctx)
@@ -139,7 +140,7 @@ def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
 
 
 def _plan_edit(args: EditArguments, ctx: ToolContext) -> _Change:
-    path = resolve_for_write(ctx.boundary, args.path)
+    path = spelling.find(resolve_for_write, ctx.boundary, args.path)
     name = relative_name(ctx.boundary, path)
     replacements = _replacements(args)
     old = _content(path, ctx)
