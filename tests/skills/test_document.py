@@ -355,8 +355,8 @@ def test_cells_and_choices_of_a_form_are_kept_and_further_things_that_are_lost_a
     run = "".join(map(field_of, fields)) + boxed
     for element in (f"<w:tbl {{}}>{lines}</w:tbl>", f"<w:p {{}}><w:r>{run}</w:r></w:p>"):
         made.element.body.insert(-1, parse_xml(element.format(nsdecls("w"))))
-    marks: Any = made.add_paragraph("Numbered", "Heading 1")._p.get_or_add_pPr()
-    marks.get_or_add_numPr().get_or_add_numId().val = 2
+    numbered: Any = made.add_paragraph("Numbered", "Heading 1").paragraph_format.element
+    numbered.get_or_add_pPr().get_or_add_numPr().get_or_add_numId().val = 2
     numbers: Any = made.part.numbering_part.element
     for shape in numbers.iter(qn("w:numFmt")):
         shape.set(qn("w:val"), "lowerLetter")

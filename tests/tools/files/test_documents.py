@@ -171,7 +171,7 @@ async def test_numbers_of_headings_clauses_and_lists_are_read(bench: Bench) -> N
     ):  # fmt: skip
         made = document.add_paragraph(text, "Heading 1" if number is None else None)
         if number is not None and number >= 0:
-            own = made._p.get_or_add_pPr().get_or_add_numPr()
+            own = made.paragraph_format.element.get_or_add_pPr().get_or_add_numPr()
             own.get_or_add_numId().val, own.get_or_add_ilvl().val = number, level
     assert await lines(bench, "a.docx", saved(document)) == [
         *("# \u00a7 4 Rent", "4.1 Due", "(a) cash", "(b) card", "4.2 Late", "(a) cash", "IX. then"),
