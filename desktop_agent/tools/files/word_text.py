@@ -95,6 +95,8 @@ def _blocks(parent: Any, marks: _Marks) -> Iterator[str]:
             yield marks.before(element) + _text(element, marks)
         elif name == "tr":
             yield " | ".join(_cells(element, marks))
+        elif name == "altChunk":  # of programs that export web pages, often all there is
+            yield "[A document of another kind is embedded here, and not read.]"
         elif name not in _PASSED_OVER:
             yield from _blocks(element, marks)
 

@@ -79,6 +79,8 @@ class Converter:
             elif element.tag == word("tbl"):
                 self._widths.clear()
                 yield "table", self._rows(self._table.Table(element, self._document))
+            elif element.tag == word("altChunk"):
+                self.left_out["embedded documents of another kind"] += 1
 
     def _paragraph(self, paragraph: Any) -> Iterator[tuple[str, str]]:
         names = _style_names(paragraph)

@@ -130,6 +130,7 @@ def word_file(body: str) -> bytes:
          "</w:tbl><w:p/></w:tc><w:tc><w:p>[b]</w:p></w:tc></w:tr></w:tbl>", ["a<br>inner | b"]),
         ('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p>[wide]</w:p></w:tc><w:tc>'
          "<w:p>[c]</w:p></w:tc></w:tr></w:tbl>", ["wide |  | c"]),
+        ("<w:altChunk/>", ["[A document of another kind is embedded here, and not read.]"]),
     ],
 )  # fmt: skip
 async def test_words_of_a_document_are_read_wherever_they_stand(bench, body, said) -> None:
