@@ -127,11 +127,28 @@ def _text(parent: Any, marks: _Marks) -> str:
             pieces.append(f"[^{element.get(f'{_WORD}id', '')}]")
         elif name == "sym":
             pieces.append(_symbol(element))
+        elif name == "fldChar":
+            pieces.append(_form_field(element))
         elif name == "txbxContent":
             pieces.append("\n" + "\n".join(_blocks(element, marks)))
         elif name not in _PASSED_OVER:
             pieces.append(_text(element, marks))
     return "".join(pieces)
+
+
+def _form_field(element: Any) -> str:
+    """Return what was chosen in a field of an older form: its box or list holds no text."""
+    box = element.find(f"{_WORD}ffData/{_WORD}checkBox")
+    if box is not None:
+        state = box.find(f"{_WORD}checked")
+        state = box.find(f"{_WORD}default") if state is None else state
+        is_ticked = state is not None and state.get(f"{_WORD}val", "1") not in {"0", "false"}
+        return "\u2612" if is_ticked else "\u2610"
+    entries = element.findall(f"{_WORD}ffData/{_WORD}ddList/{_WORD}listEntry")
+    result = element.find(f"{_WORD}ffData/{_WORD}ddList/{_WORD}result")
+    chosen = result.get(f"{_WORD}val", "0") if result is not None else "0"
+    is_there = chosen.isdecimal() and int(chosen) < len(entries)
+    return entries[int(chosen)].get(f"{_WORD}val", "") if is_there else ""
 
 
 def _symbol(element: Any) -> str:

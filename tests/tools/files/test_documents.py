@@ -130,6 +130,11 @@ def word_file(body: str) -> bytes:
          "</w:tbl><w:p/></w:tc><w:tc><w:p>[b]</w:p></w:tc></w:tr></w:tbl>", ["a<br>inner | b"]),
         ('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p>[wide]</w:p></w:tc><w:tc>'
          "<w:p>[c]</w:p></w:tc></w:tr></w:tbl>", ["wide |  | c"]),
+        ("<w:p><w:r><w:fldChar><w:ffData><w:checkBox><w:default/><w:checked/></w:checkBox>"
+         "</w:ffData></w:fldChar><w:fldChar><w:ffData><w:checkBox><w:default w:val='0'/>"
+         "</w:checkBox></w:ffData></w:fldChar><w:fldChar><w:ffData><w:ddList>"
+         "<w:result w:val='1'/><w:listEntry w:val='red'/><w:listEntry w:val='blue'/></w:ddList>"
+         "</w:ffData></w:fldChar><w:fldChar/></w:r>[.]</w:p>", ["\u2612\u2610blue."]),
         ("<w:altChunk/>", ["[A document of another kind is embedded here, and not read.]"]),
     ],
 )  # fmt: skip
