@@ -99,7 +99,7 @@ def make_form(path: Path, *, has_spouse: bool = False) -> Path:
         fields.append(field)
         widgets.append(field)
 
-    add(_widget(writer, "/Tx", "Full name", 700, Ff=NumberObject(2)))
+    add(_widget(writer, "/Tx", "Full name", 700, Ff=NumberObject(2), MaxLen=NumberObject(40)))
     add(_widget(writer, "/Tx", "Office use", 670, Ff=NumberObject(1)))
     off = NameObject("/Off")
     add(_widget(writer, "/Btn", "Member", 640, AP=_looks(writer, "/Off", "/Ja"), AS=off, V=off))
@@ -299,6 +299,7 @@ def test_a_field_of_the_same_last_name_keeps_its_own_value(tmp_path: Path) -> No
         ("Country=France", "takes one of: Norway | Peru."),
         ("Size=M", "takes one of: /S | /L | /Off."),
         ("Office use=x", "is read only"),
+        (f"Full name={'x' * 41}", "'Full name' takes 40 characters at most; 'xx"),
         ("nothing", "NAME=VALUE"),
     ],
 )

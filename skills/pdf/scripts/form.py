@@ -43,6 +43,8 @@ def show_fields(args: argparse.Namespace) -> None:
         notes = [field["kind"]]
         if field["choices"]:
             notes.append("one of " + " | ".join(field["choices"]))
+        if field["longest"]:
+            notes.append(f"at most {field['longest']} characters")
         notes += [word for word in ("required", "read only") if field[word]]
         print(f"{field['name']} = {json.dumps(field['value'], ensure_ascii=False)}")
         print(f"    {', '.join(notes)}")
@@ -87,12 +89,21 @@ def _fields(reader: Any) -> dict[str, dict[str, Any]]:
             "kind": kind,
             "value": _plain(field.get("/V")),
             "choices": _choices(field, kind),
+            "longest": _longest(field),
             "required": bool(flags & _REQUIRED),
             "read only": bool(flags & _READ_ONLY) or kind == "signature",
             "is open": kind == "choice" and bool(flags & _EDITABLE),
             "takes several": kind == "choice" and bool(flags & _SEVERAL),
         }
     return found
+
+
+def _longest(field: Any) -> int:
+    """Return how many characters fit in, 0 for any number; a viewer cuts off what is behind."""
+    own = field.indirect_reference.get_object() if field.indirect_reference else field
+    while "/MaxLen" not in own and "/Parent" in own:
+        own = own["/Parent"].get_object()
+    return int(own.get("/MaxLen", 0) or 0)
 
 
 def _plain(value: Any) -> Any:
@@ -152,6 +163,9 @@ def _option(name: str, value: Any, field: dict[str, Any]) -> str:
     text = str(value)
     if field["choices"] and text not in field["choices"] and not field["is open"]:
         raise Trouble(f"{name!r} takes one of: {' | '.join(field['choices'])}.")
+    if 0 < field["longest"] < len(text):
+        told = f"{name!r} takes {field['longest']} characters at most; {text!r} has {len(text)}."
+        raise Trouble(told)
     return text
 
 
