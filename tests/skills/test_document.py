@@ -326,7 +326,8 @@ def test_signs_that_are_not_seen_stay_and_what_a_document_can_not_hold_is_no_fai
         "\U0001f468\u200d\U0001f469, \u5168\u89d2\u3000\u7a7a\u767d"
     )
     source.write_text(f"{kept}\n\n```\n\x1b[31mred\n```\n", encoding="utf-8")
-    assert document("from-markdown", source, made, "--title", "10\u00a0%\x1b").code == 0
+    done = document("from-markdown", source, made, "--title", "10\u00a0%\x1b")
+    assert (done.code, done.err) == (0, "")
     assert document("to-markdown", made).out == f"{kept}\n\n```\n[31mred\n```\n"
     assert docx.Document(str(made)).core_properties.title == "10\u00a0%"
 
@@ -378,3 +379,11 @@ def test_cells_and_choices_of_a_form_are_kept_and_further_things_that_are_lost_a
         "Left out: text boxes, with their words.",
         "Left out: the page header.",
     ]
+
+
+def test_cells_that_markdown_leaves_out_of_a_table_are_told(tmp_path: Path) -> None:
+    source = tmp_path / "a.md"
+    rows = "> | a | b \\| c |\n> | - | - |\n> | 1 | 2 | lost | too |\n> | 3 | 4 |\r\n> | 5 |\n"
+    source.write_text(f"---\ntitle: x\n---\nText\n\n{rows}", encoding="utf-8", newline="")
+    done = document("from-markdown", source, tmp_path / "a.docx")
+    assert done.err == "Left out: cells to the right of a table's header (2).\n"

@@ -30,12 +30,15 @@ class Writer:
         self._abstract: dict[str, int] = {}
         self._quotes = 0
         self._is_new_item = False
+        self._lines: list[str] = []
         self.left_out = Counter[str]()
 
     def write(self, text: str) -> None:
         """Append the whole text."""
         parser = library("markdown_it", "markdown-it-py").MarkdownIt("commonmark")
-        tokens = parser.enable(["table", "strikethrough"]).parse(_without_head(storable(text)))
+        plain = _without_head(storable(text))
+        self._lines = plain.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        tokens = parser.enable(["table", "strikethrough"]).parse(plain)
         at = 0
         while at < len(tokens):
             at = self._block(tokens, at)
@@ -246,6 +249,7 @@ class Writer:
         for before, token in zip(tokens[at:end], tokens[at + 1 : end], strict=False):
             if before.type == "tr_open":
                 rows.append([])
+                self._count_cut(tokens[at], before)
             if before.type in {"th_open", "td_open"}:
                 rows[-1].append((before, token))
         table = self._document.add_table(len(rows), max(len(row) for row in rows))
@@ -261,6 +265,18 @@ class Writer:
         # Word joins two tables that touch.
         self._document.add_paragraph()
         return end + 1
+
+    def _count_cut(self, table: Any, row: Any) -> None:
+        """Count the cells to the right of the header's last one, which Markdown leaves out."""
+        if not table.map or not row.map:
+            return
+        header, line = self._lines[table.map[0]], self._lines[row.map[0]]
+        if (cut := _cells_in(line) - _cells_in(header)) > 0:
+            self.left_out["cells to the right of a table's header"] += cut
+
+
+def _cells_in(line: str) -> int:
+    return len(re.split(r"(?<!\\)\|", line.strip().strip("|")))
 
 
 def _put_behind(parent: Any, names: tuple[str, ...], element: Any) -> None:
