@@ -58,6 +58,7 @@ ELSEWHERE: dict[str, str] = {
     "self_check.engine": "quotes a command of the app's own, and reads none",
     "self_check.parts": "reads only what it wrote itself",
     "tools.files.documents": "libraries; a zip of modest size, a text that is cut, on a thread",
+    "tools.files.pdf_text": "a library, stopped after a time, on a thread",
     "tools.files.word_text": "a tree that a library read, on a thread, gone through once",
     "core.diffs.line_diff": "engine.workspace.diffs:diff_of",
     "engine.permissions.protected_files": "patterns of the app's own; fnmatch never goes back",

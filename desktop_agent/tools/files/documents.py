@@ -33,14 +33,14 @@ _SILENT = {
     "diagrams": re.compile(r"(word|xl|ppt)/diagrams/data\d*\.xml"),
     "pictures": re.compile(r"(word|xl|ppt)/media/[^/]+"),
     "embedded files": re.compile(r"(word|xl|ppt)/embeddings/[^/]+"),
-    "sheets with comments": re.compile(r"xl/comments.*\.xml"),
-    "slides with comments": re.compile(r"ppt/comments/.*\.xml"),
+    "sheets with comments": re.compile(r"xl/(comments/)?comments?\d*\.xml"),
+    "slides with comments": re.compile(r"ppt/comments/[^/]{1,200}\.xml"),
 }
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _NO = {"0", "false"}
 _CODED = re.compile(rb'formatCode="00+"')
-_HIDDEN_ROW = re.compile(rb"<row [^>]*\bhidden=\"(?:1|true)\"")
+_HIDDEN_ROW = re.compile(rb"<row [^>]{0,500}\bhidden=\"(?:1|true)\"")
 
 
 def is_document(name: str) -> bool:

@@ -38,7 +38,7 @@ _WITHIN = (
 )
 # What it writes back if nothing is odd about it.
 _MOSTLY_KEPT = (
-    ("xl/drawings/drawing", rb"<(?:\w+:)?chart [^>]*\bid=", "charts"),
+    ("xl/drawings/drawing", rb"<(?:\w+:)?chart [^>]{0,500}\bid=", "charts"),
     ("xl/drawings/drawing", rb"<(?:xdr:)?pic[ >]", "pictures"),
 )
 
