@@ -34,7 +34,7 @@ async def show_branches(gallery: Gallery) -> None:
     words = "Files stay as they are: 3 files changed since that message."
     composer = gallery.window.frame.composer
     assert composer.branch_draft is not None
-    composer.show_branch_files(composer.branch_draft.before, words, can_restore=True)
+    composer.branch.show_files(composer.branch_draft.before, words, can_restore=True)
     await gallery.take("82-branch-begun")
     part(gallery.window, "cancelBranch").click()
     view.remember_requested.emit("Run the tests with **uv**, never with `pip`; build with Node 22.")

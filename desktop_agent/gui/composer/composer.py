@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.agents import ENDED
 from desktop_agent.core.approvals import Mode
 from desktop_agent.core.events import CommandRefused, Event, NoteQueued, SessionsChanged, StepEnded
-from desktop_agent.core.ids import AgentId, MessageId, NoteId, new_note_id
+from desktop_agent.core.ids import AgentId, NoteId, new_note_id
 from desktop_agent.core.notes import Delivery, Note
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.settings import Settings
@@ -41,13 +41,11 @@ _Unconfirmed = tuple[Draft, Note, tuple[Attachment, ...]]
 
 
 class Composer(QWidget):
-    """Writes to the agent that is shown; the box is `box`."""
+    """Writes to the agent that is shown."""
 
     begun = Signal()  # the user writes, for the first time
     submitted = Signal(object)  # a note
     branch_submitted = Signal(object, object)  # a note, the BranchDraft it is written for
-    branch_shown = Signal(object)  # a BranchDraft: what becomes of its files is to be said
-    files_requested = Signal(object)  # a BranchDraft, to put files back as they were then
     command_given = Signal(str, str)  # one of COMMANDS, and what stands behind it
     stop_requested = Signal()
     stop_and_send_requested = Signal(object)  # a note
@@ -56,9 +54,6 @@ class Composer(QWidget):
     resume_requested = Signal()  # what the engine has already is to be sent
     mode_chosen = Signal(str)
     model_picker_requested = Signal()
-    context_wanted = Signal()  # what fills the model's context is to be shown
-    sandbox_check_requested = Signal()
-    sandbox_fix_requested = Signal(object)  # what is missing is to be installed; asked at a widget
     # The agent has ended: the main one is to get this note, or with None to be shown.
     main_requested = Signal(object)
 
@@ -83,11 +78,10 @@ class Composer(QWidget):
         self._strip = NoteStrip(theme, self)
         self._frame = ComposerFrame(theme, self)
         self.box = ComposerInput(theme, self._frame)
-        self._bar = ComposerBar(theme, self._frame)
-        self.mode_button = self._bar.mode
+        self.bar = ComposerBar(theme, self._frame)
         self._ended = EndedBar(theme, self)
         self.read_only = ReadOnlyBar(theme, self)
-        self._branch = BranchBar(theme, self)
+        self.branch = BranchBar(theme, self)
         # Until the engine has it: a refused one waits again.
         self._begun: dict[NoteId, BranchDraft] = {}
         self._lay_out()
@@ -120,13 +114,13 @@ class Composer(QWidget):
         was_read_only, self._is_read_only = self._is_read_only, state.is_read_only
         self._state, self._notes = state, state.notes(state.shown)
         self._strip.show_notes(AgentNotes() if self._is_read_only else self._notes)
-        self._branch.show_draft(None if self._is_read_only else self.branch_draft)
+        self.branch.show_draft(None if self._is_read_only else self.branch_draft)
         if self._is_read_only:
             self.stay_unsent()
         elif was_read_only and self._info is not None:
             # What was written since in the window that had it.
             self.box.open_draft(self._draft, self._info.workspace.root)
-        self._bar.show_sandbox(state.sandbox, is_machine=state.is_machine_sandbox)
+        self.bar.show_sandbox(state.sandbox, is_machine=state.is_machine_sandbox)
         self._show_buttons()
 
     def set_settings(self, settings: Settings) -> None:
@@ -138,11 +132,11 @@ class Composer(QWidget):
     def set_model(self, title: str, has_images: bool | None = None) -> None:
         """Show the model; `has_images` False warns when a picture is attached."""
         self.box.set_has_images(has_images)
-        self._bar.set_model(title)
+        self.bar.set_model(title)
 
     def set_mode(self, mode: Mode) -> None:
         """Show the session's mode; nothing is emitted."""
-        self._bar.mode.set_mode(mode)
+        self.bar.mode.set_mode(mode)
         self._frame.set_free(mode == "free")
 
     def draft(self) -> str:
@@ -175,12 +169,8 @@ class Composer(QWidget):
     def begin_branch(self, draft: BranchDraft | None) -> None:
         """Have the next message begin a branch, or with None not any more."""
         self._draft.begin_branch(draft)
-        self._branch.show_draft(draft)
+        self.branch.show_draft(draft)
         self.focus_text()
-
-    def show_branch_files(self, before: MessageId, words: str, *, can_restore: bool) -> None:
-        """Say beside a branch that is begun what becomes of the files."""
-        self._branch.show_files(before, words, can_restore=can_restore)
 
     def focus_text(self) -> None:
         self._standing().setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -207,14 +197,6 @@ class Composer(QWidget):
         """What the next message begins a branch in place of."""
         return self._draft.branch
 
-    @property
-    def model_button(self) -> QWidget:
-        return self._bar.model
-
-    @property
-    def meter_button(self) -> QWidget:
-        return self._bar.meter
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc, wherever one is here, makes an ordinary message of a branch."""
         if event.key() == Qt.Key.Key_Escape and self.branch_draft is not None:
@@ -225,10 +207,10 @@ class Composer(QWidget):
     # -- construction ---------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        column(self.box, self._bar, spacing=6, edges=(12, 10, 10, 8), within=self._frame)
+        column(self.box, self.bar, spacing=6, edges=(12, 10, 10, 8), within=self._frame)
         self._frame.setFocusProxy(self.box)
         centred = Centred(self._theme, self)
-        parts = (self._strip, self._branch, self._frame, self._ended, self.read_only)
+        parts = (self._strip, self.branch, self._frame, self._ended, self.read_only)
         column(None, *parts, spacing=8, within=centred)
         # In line with the transcript's column, which is centred once there is room to spare.
         scroll_bar = self._theme.size("scrollbar")
@@ -236,7 +218,7 @@ class Composer(QWidget):
         row(None, (centred, 1000), None, scroll_bar, spacing=-1, edges=edges, within=self)
 
     def _connect(self) -> None:
-        box, bar, strip = self.box, self._bar, self._strip.notes
+        box, bar, strip = self.box, self.bar, self._strip.notes
         box.edit.sent.connect(self._send)
         box.edit.focus_changed.connect(self._frame.set_focused)
         box.edit.files_held.connect(self._frame.set_held_over)
@@ -249,10 +231,7 @@ class Composer(QWidget):
         bar.attach.clicked.connect(box.pick_files)
         bar.mention.clicked.connect(box.begin_mention)
         bar.model.clicked.connect(self.model_picker_requested)
-        bar.meter.clicked.connect(self.context_wanted)
         bar.mode.mode_chosen.connect(self._on_mode_chosen)
-        bar.sandbox.check_requested.connect(self.sandbox_check_requested)
-        bar.sandbox.fix_requested.connect(self.sandbox_fix_requested)
         strip.edited.connect(self._edit)
         strip.withdrawn.connect(self._withdraw)
         strip.interrupted.connect(self._interrupt_with)
@@ -261,9 +240,7 @@ class Composer(QWidget):
         strip.retried.connect(self._retry)
         strip.edit_missed.connect(self._take_missed)
         self._ended.button.clicked.connect(self._leave)
-        self._branch.cancelled.connect(lambda: self.begin_branch(None))
-        self._branch.shown.connect(self.branch_shown)
-        self._branch.files_requested.connect(self.files_requested)
+        self.branch.cancelled.connect(lambda: self.begin_branch(None))
 
     def _edit(self, row: NoteRow, text: str) -> None:
         self.note_edited.emit(row.note.id, text)
@@ -286,9 +263,9 @@ class Composer(QWidget):
                 self._confirm(event.note.id)
                 self._draft.remember(event.note)
         self.box.open_draft(self._draft, info.workspace.root)
-        self._bar.mode.folder = info.workspace.root
+        self.bar.mode.folder = info.workspace.root
         self.set_mode(info.mode)
-        self._bar.set_model(own_name(page.model))
+        self.bar.set_model(own_name(page.model))
         self._show_numbers()
         self.show_state(state)
 
@@ -296,7 +273,7 @@ class Composer(QWidget):
         self._drafts.forget_erased({one.id for one in (*event.sessions, *event.deleted)})
         for info in event.sessions:
             if self._info is not None and info.id == self._info.id:
-                if info.mode != self._bar.mode.mode:
+                if info.mode != self.bar.mode.mode:
                     self.set_mode(info.mode)
                 self._info = info
                 self._dollars = max(filter(None, (self._dollars, info.usage.cost)), default=None)
@@ -320,7 +297,7 @@ class Composer(QWidget):
         if sent is not None:
             draft, note, attached = sent
             draft.take_back(note, attached, branch)
-            self._branch.show_draft(self.branch_draft)
+            self.branch.show_draft(self.branch_draft)
 
     # -- sending --------------------------------------------------------------------------
 
@@ -481,7 +458,7 @@ class Composer(QWidget):
             keys=self._keys(),
         )
         self._show_box(name)
-        self._bar.show_state(state)
+        self.bar.show_state(state)
         self.box.edit.set_placeholders(self._placeholders(state))
 
     def _placeholders(self, state: SendState) -> tuple[str, ...]:
@@ -496,5 +473,5 @@ class Composer(QWidget):
 
     def _show_numbers(self) -> None:
         limit = self._info.context_limit if self._info else None
-        self._bar.show_context(self._tokens, limit)
-        self._bar.show_cost(self._dollars)
+        self.bar.show_context(self._tokens, limit)
+        self.bar.show_cost(self._dollars)

@@ -26,8 +26,8 @@ class BranchController(Controller):
         self._changes = changes
         composer = self._frame.composer
         composer.branch_submitted.connect(self._submit)
-        composer.branch_shown.connect(self._ask_files)
-        composer.files_requested.connect(self._restore_files)
+        composer.branch.shown.connect(self._ask_files)
+        composer.branch.files_requested.connect(self._restore_files)
         self._pages.page_made.connect(self._on_page_made)
         self._session.followed.connect(self._on_followed)
 
@@ -62,7 +62,7 @@ class BranchController(Controller):
             words = words.format(why=str(error))
         else:
             words, can_restore = self._words(plan)
-        self._frame.composer.show_branch_files(before, words, can_restore=can_restore)
+        self._frame.composer.branch.show_files(before, words, can_restore=can_restore)
 
     def _words(self, plan: UndoPlan) -> tuple[str, bool]:
         """Return what is said of the files, and whether some can be put back."""

@@ -20,7 +20,7 @@ class ContextController(Controller):
         super().__init__(parts)
         self._show_usage = show_usage
         self._popover: ContextPopover | None = None
-        self._frame.composer.context_wanted.connect(self.open)
+        self._frame.composer.bar.meter.clicked.connect(self.open)
         self._session.followed.connect(self._on_followed)
         self._session.agent_shown.connect(self._close)
 
@@ -31,7 +31,7 @@ class ContextController(Controller):
         popover.compact_requested.connect(self._compact)
         popover.usage_requested.connect(self._open_usage)
         popover.closed.connect(self._forget)
-        popover.open_below(self._frame.composer.meter_button, above=True)
+        popover.open_below(self._frame.composer.bar.meter, above=True)
         self._ask()
 
     def _open_usage(self) -> None:

@@ -132,7 +132,7 @@ class PopupController(Controller):
         picker.set_models(self._models)
         picker.set_current(name, base)
         picker.set_loading()
-        picker.open_at(self._frame.composer.model_button)
+        picker.open_at(self._frame.composer.bar.model)
         self._queries.ask(self._show_models, self._queries.catalog.models(settings))
 
     def _on_agent_shown(self, page: AgentPage) -> None:
@@ -160,7 +160,7 @@ class PopupController(Controller):
         return picker
 
     def _check_model(self, model: ModelInfo) -> None:
-        open_checkup(self._theme, self._queries, model, self._frame.composer.model_button)
+        open_checkup(self._theme, self._queries, model, self._frame.composer.bar.model)
 
     def _show_models(self, models: tuple[ModelInfo, ...]) -> None:
         self._models = models
@@ -196,7 +196,7 @@ class PopupController(Controller):
         from desktop_agent.gui.controllers.quick_choices import QuickChoices
 
         composer, sources = self._frame.composer, (self._session, self._settings)
-        choices = QuickChoices(*sources, composer.mode_button, self._begin_task)
+        choices = QuickChoices(*sources, composer.bar.mode, self._begin_task)
         return choices.rows(self._models or self._used())
 
     def _begin_task(self, place: str) -> None:

@@ -40,8 +40,9 @@ class SettingsController(Controller):
         super().__init__(parts)
         self._dialog: SettingsDialog | None = None
         self._session.followed.connect(self._on_followed)
-        self._frame.composer.sandbox_check_requested.connect(self._engine.check_sandbox)
-        self._frame.composer.sandbox_fix_requested.connect(self._fix_sandbox)
+        sandbox = self._frame.composer.bar.sandbox
+        sandbox.check_requested.connect(self._engine.check_sandbox)
+        sandbox.fix_requested.connect(self._fix_sandbox)
         self._session.settings_changed.connect(self._follow)
 
     def open(self) -> None:

@@ -361,7 +361,7 @@ def test_a_subagents_model_is_called_as_everywhere_else(open_window, project, qt
     window.flow.show_agent(child.id)
     received.emit((AgentOpened(child),))
     assert window.flow.agent == child.id
-    assert window.frame.composer.model_button.accessibleName() == "Model: Demo"
+    assert window.frame.composer.bar.model.accessibleName() == "Model: Demo"
 
 
 def test_the_list_of_commands_does_not_list_itself(window, qtbot):

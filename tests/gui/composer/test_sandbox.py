@@ -83,7 +83,7 @@ def test_after_a_remedy_it_is_checked_again_from_where_it_was_read(composer, qtb
     qtbot.mouseClick(button(composer), Qt.MouseButton.LeftButton)
     again = popover(composer).findChild(QPushButton, "checkSandboxAgain")
     asked: list[str] = []
-    composer.sandbox_check_requested.connect(lambda: asked.append("check"))
+    composer.bar.sandbox.check_requested.connect(lambda: asked.append("check"))
     qtbot.mouseClick(again, Qt.MouseButton.LeftButton)
     assert asked == ["check"]
 
@@ -96,7 +96,7 @@ def test_only_what_the_app_can_start_is_offered_as_a_fix(composer, qtbot):
     follow(composer, SandboxChanged(replace(MISSING, command=("pkexec", "apt-get"))))
     qtbot.mouseClick(button(composer), Qt.MouseButton.LeftButton)
     shown = composer.window().findChildren(QWidget, "sandboxPopover")[-1]
-    with qtbot.waitSignal(composer.sandbox_fix_requested) as asked:
+    with qtbot.waitSignal(composer.bar.sandbox.fix_requested) as asked:
         qtbot.mouseClick(shown.findChild(QPushButton, "fixSandbox"), Qt.MouseButton.LeftButton)
     assert asked.args == [button(composer)]
     assert shown.isHidden()
