@@ -14,7 +14,6 @@ from desktop_agent.gui.changes.counts import LineCounts
 from desktop_agent.gui.changes.detail import ChangeDetail
 from desktop_agent.gui.changes.list import ChangeList
 from desktop_agent.gui.changes.rows import (
-    GROUPINGS,
     ChangeRow,
     Grouping,
     Named,
@@ -173,14 +172,13 @@ class ChangesPage(QWidget):
     def _make_body(self) -> QWidget:
         theme = self._theme
         body, pane = QWidget(), QWidget()
-        titles = {
+        titles: dict[Grouping, str] = {
             "file": self.tr("By file"),
             "message": self.tr("By message"),
             "agent": self.tr("By agent"),
             "result": self.tr("Results"),
         }
-        tabs = [(one, titles[one]) for one in GROUPINGS]
-        self._tabs = TabRow(theme, self.tr("How changes are listed"), "changesBy", tabs, pane)
+        self._tabs = TabRow(theme, self.tr("How changes are listed"), "changesBy", titles, pane)
         promise = self.tr(
             "Files up to 16 MB that git doesn’t ignore come back exactly (128 MB on Btrfs and "
             "XFS). Ignored folders, larger files, commits and what programs did elsewhere don’t."
@@ -229,7 +227,7 @@ class ChangesPage(QWidget):
 
     @property
     def grouping(self) -> Grouping:
-        return next(one for one in GROUPINGS if one == self._tabs.current)
+        return self._tabs.current
 
     def _show_rows(self) -> None:
         grouping = self.grouping

@@ -28,7 +28,6 @@ from desktop_agent.gui.transcript.cards.changes_text import files_text
 from desktop_agent.gui.transcript.document.user_message import clock_text
 
 Grouping = Literal["file", "message", "agent", "result"]
-GROUPINGS: tuple[Grouping, ...] = ("file", "message", "agent", "result")
 translate = QCoreApplication.translate
 _MOST_WORDS = 120
 _ICONS: dict[ChangeKind, tuple[str, str]] = {

@@ -41,7 +41,6 @@ _MOST_SAID = 60
 _MOST_LINES, _MOST_COMPARED = 14, 200_000
 # Nobody saves a file of their own while a shorter command runs.
 _LONG_S = 5.0
-_CHOICES: tuple[Choice, ...] = ("keep", "restore", "merge")
 
 
 class UndoDialog(QDialog):
@@ -77,7 +76,7 @@ class UndoDialog(QDialog):
         self._is_redo, self._is_result = is_redo, is_result
         self._unheld = tuple(unheld)
         self._may_hold_yours = may_hold_yours
-        self._asked: list[tuple[tuple[PlannedFile, ...], TabRow]] = []
+        self._asked: list[tuple[tuple[PlannedFile, ...], TabRow[Choice]]] = []
         self._compared: dict[str, _Comparison] = {}
         self._files: dict[Prospect, list[PlannedFile]] = {}
         for file in plan.files:
@@ -206,17 +205,13 @@ class UndoDialog(QDialog):
         return PickRow(file.path, path, icon=icon, tag=words[:_MOST_SAID], tip=tip)
 
     def _ask(self, files: tuple[PlannedFile, ...], path: str, since: str, icon: str) -> None:
-        titles = {
+        titles: dict[Choice, str] = {
             "keep": self.tr("Keep mine"),
-            "restore": self.tr("Restore"),
-            "merge": self.tr("Merge"),
+            "restore": self.tr("Take theirs") if self._is_result else self.tr("Restore"),
         }
-        can_merge = any(file.can_merge for file in files)
-        tabs = [(one, titles[one]) for one in _CHOICES if one != "merge" or can_merge]
-        if self._is_result:
-            titles["restore"] = self.tr("Take theirs")
-            tabs = [(one, titles[one]) for one, _ in tabs]
-        asked = TabRow(self._theme, path, "undoChoice", tabs)
+        if any(file.can_merge for file in files):
+            titles["merge"] = self.tr("Merge")
+        asked = TabRow(self._theme, path, "undoChoice", titles)
         for button in asked.buttons.values():
             button.setAccessibleDescription(path)
         if self._is_result and all(file.can_merge for file in files):
@@ -325,10 +320,9 @@ class _Comparison(QWidget):
         self.show()
 
 
-def _possible(file: PlannedFile, choice: str) -> Choice:
+def _possible(file: PlannedFile, choice: Choice) -> Choice:
     """Return the choice for a file; what can't be merged is kept."""
-    found: Choice = next(one for one in _CHOICES if one == choice)
-    return "keep" if found == "merge" and not file.can_merge else found
+    return "keep" if choice == "merge" and not file.can_merge else choice
 
 
 def _since_text(file: PlannedFile) -> str:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.core.mcp import McpLine, McpState
 from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.lists.list_page import DetailPane
 from desktop_agent.gui.kit.safe_text import hard_wrapped, with_marks
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
@@ -40,19 +41,15 @@ _LOG_ROWS = 7
 _KEYRING = "${keyring:"
 
 
-class ServerDetail(QFrame):
-    """Follows the server that is chosen.
-
-    Signals:
-        left: back to the list, where there is no room for both
-        tools_switched(name, tools, is_on)
-        log_requested(name): all that it wrote; secret_wanted(name, variable): see `show_secret`
-        test_requested(name), restart_requested(name), edit_requested(name)
-        remove_requested(name), consent_given(name), trust_requested
-        sign_in_requested(name), sign_out_requested(name)
+class ServerDetail(DetailPane):
+    """Signals:
+    tools_switched(name, tools, is_on)
+    log_requested(name): all that it wrote; secret_wanted(name, variable): see `show_secret`
+    test_requested(name), restart_requested(name), edit_requested(name)
+    remove_requested(name), consent_given(name), trust_requested
+    sign_in_requested(name), sign_out_requested(name)
     """
 
-    left = Signal()
     tools_switched = Signal(str, object, bool)
     log_requested = Signal(str)
     secret_wanted = Signal(str, str)
@@ -66,24 +63,13 @@ class ServerDetail(QFrame):
     sign_out_requested = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, "serverDetail", parent)
         self.state: McpState | None = None
-        self.setObjectName("serverDetail")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(self.tr("Server"))
         area = named(plain_area(self._make_content()), "serverDetailArea")
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         column((area, 1), Separator(self), self._make_foot(), spacing=0, within=self)
         theme.changed.connect(self._fit)
-
-    def set_narrow(self, is_narrow: bool) -> None:
-        """Offer the way back to the list, which is not beside."""
-        self._back.setVisible(is_narrow)
-
-    def focus_first(self) -> None:
-        """Take the focus where there is no list beside."""
-        self._back.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_state(self, state: McpState) -> None:
         """Show a server as it stands now; what it wrote comes by `show_log`."""
@@ -136,9 +122,7 @@ class ServerDetail(QFrame):
     def _make_content(self) -> QWidget:
         theme = self._theme
         content = QWidget()
-        self._back = GhostButton(theme, self.tr("All servers"), "chevron-left", name="leaveServer")
-        self._back.clicked.connect(self.left)
-        self._back.hide()
+        self._make_back(self.tr("All servers"), "leaveServer")
         self._name = TextLabel("", "h2", name="serverName", wraps=True, copies=True)
         self._mark = StateMark(theme)
         self._standing = TextLabel("", "muted", name="serverState", wraps=True, copies=True)

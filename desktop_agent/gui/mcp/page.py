@@ -3,60 +3,47 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from desktop_agent.core.mcp import McpState
-from desktop_agent.gui.kit.lists.list_page import fill_empty, fill_pane
+from desktop_agent.gui.kit.lists.list_page import ListPage, fill_empty, fill_pane
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
-    IconButton,
     PrimaryButton,
     TextButton,
     TextLabel,
     has_focus_in,
     named,
-    row,
 )
 from desktop_agent.gui.mcp.detail import ServerDetail
 from desktop_agent.gui.mcp.switch_list import SwitchList
 from desktop_agent.gui.mcp.text import server_row
 
-_BOTH_FROM = 820
 _TABS = ("all", "folder", "mine")
 
 
-class ServersPage(QWidget):
-    """The list on the leading side, the chosen server on the trailing one; one of them if narrow.
-
-    Signals:
-        pointed(name): this one is looked at
-        switched(name, is_on)
-        add_requested, import_requested, trust_requested
-        left: back to the conversation
+class ServersPage(ListPage[SwitchList, ServerDetail]):
+    """Signals:
+    pointed(name): this one is looked at
+    switched(name, is_on)
+    import_requested, trust_requested
     """
 
     pointed = Signal(str)
     switched = Signal(str, bool)
-    add_requested = Signal()
     import_requested = Signal()
     trust_requested = Signal()
-    left = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, "serversPage", parent)
         self._states: tuple[McpState, ...] = ()
-        self._shows_detail = False
-        self.setObjectName("serversPage")
         self.setAccessibleName(self.tr("MCP servers"))
         self.list = SwitchList(theme, "serverList", self.tr("MCP servers"), self)
         self.detail = ServerDetail(theme, self)
-        self._list_pane = self._make_list_pane()
-        row((self._list_pane, 1), (self.detail, 1), spacing=0, within=self)
+        self._join(self._make_list_pane())
         self._connect()
 
     # -- down --------------------------------------------------------------------------------
@@ -68,34 +55,12 @@ class ServersPage(QWidget):
         for tab in _TABS[1:]:
             numbers[tab] = sum(1 for one in states if self._is_in(one, tab))
         titles = {"all": self.tr("All"), "folder": self.tr("Folder"), "mine": self.tr("Yours")}
-        for tab, button in self._tabs.buttons.items():
-            button.setText(f"{titles[tab]}  {numbers[tab]}")
-            button.setVisible(tab == "all" or numbers[tab] > 0)
+        self._tabs.show_counts(titles, numbers)
         if not numbers[self._tabs.current]:
             self._tabs.choose("all")
         many = self.tr("Filter {n} servers").format(n=len(states))
         self.search.setPlaceholderText(self.tr("Filter servers") if len(states) < 2 else many)
         self._show_rows()
-
-    def choose(self, name: str) -> None:
-        """Look at this server."""
-        self.search.clear()
-        self._tabs.choose("all")
-        self._show_rows()
-        if self.list.choose(name):
-            self._open_detail()
-
-    def enter(self) -> None:
-        """Take the focus."""
-        self._shows_detail = False
-        self._place()
-        target = self.search if self._states else self._add
-        target.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether there is no room for list and detail side by side."""
-        return self.width() < _BOTH_FROM * self._theme.text_px("ui") / 13
 
     # -- construction ------------------------------------------------------------------------
 
@@ -105,12 +70,11 @@ class ServersPage(QWidget):
         self._import = GhostButton(theme, self.tr("Import…"), "download", pane)
         self._import.setObjectName("importServers")
         self._add = TextButton(theme, self.tr("Add server…"), "plus", pane, name="addServer")
-        self._close = IconButton(theme, "x", self.tr("Back to the conversation"), pane, keys="Esc")
-        self._close.setObjectName("leaveServers")
+        close = self._make_close(pane, "leaveServers")
         self.search = SearchField(theme, self.tr("Filter servers"), pane)
         self.search.setObjectName("filterServers")
         self._tabs = TabRow(
-            theme, self.tr("Which servers"), "serverTab", [(tab, "") for tab in _TABS], pane
+            theme, self.tr("Which servers"), "serverTab", dict.fromkeys(_TABS, ""), pane
         )
         self._pages = QStackedWidget(pane)
         self._pages.addWidget(self.list)
@@ -119,7 +83,7 @@ class ServersPage(QWidget):
         self._no_match.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._pages.addWidget(self._no_match)
         about = self.tr("Programs that give agents more tools. None starts before you allow it.")
-        buttons = (self._import, self._add, self._close)
+        buttons = (self._import, self._add, close)
         parts = (self.search, self._tabs, self._pages)
         fill_pane(pane, theme, (self.tr("MCP servers"), about), buttons, parts)
         return pane
@@ -138,19 +102,12 @@ class ServersPage(QWidget):
         return page
 
     def _connect(self) -> None:
-        self.search.textChanged.connect(self._show_rows)
-        self.search.left.connect(self.left)
         self.search.stepped.connect(lambda: self.list.setFocus(Qt.FocusReason.TabFocusReason))
-        self._tabs.chosen.connect(self._show_rows)
-        self._add.clicked.connect(self.add_requested)
         self._import.clicked.connect(self.import_requested)
-        self._close.clicked.connect(self.left)
         self.list.pointed.connect(self._on_pointed)
         self.list.opened.connect(self._open_detail)
         self.list.switched.connect(self.switched)
         self.list.acted.connect(self.trust_requested)
-        self.detail.left.connect(self._leave_detail)
-        self._theme.changed.connect(self._place)
 
     # -- what is shown -----------------------------------------------------------------------
 
@@ -166,9 +123,7 @@ class ServersPage(QWidget):
             if self._is_in(state, tab) and all(word in _searched(state) for word in words)
         ]
         self.list.show_rows(tuple(map(server_row, shown)))
-        self._pages.setCurrentIndex(0 if shown else (2 if self._states else 1))
-        for widget in (self.search, self._tabs):
-            widget.setVisible(bool(self._states))
+        self._show_found(has_found=bool(shown), has_any=bool(self._states))
         self._no_match.setText(self.tr("No server matches “{text}”.").format(text=" ".join(words)))
         self._show_detail()
 
@@ -192,38 +147,6 @@ class ServersPage(QWidget):
         self._show_detail()
         if name:
             self.pointed.emit(name)
-
-    def _open_detail(self) -> None:
-        self._shows_detail = True
-        self._place()
-        if self.is_narrow:
-            self.detail.focus_first()
-
-    def _leave_detail(self) -> None:
-        self._shows_detail = False
-        self._place()
-        self.list.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _place(self) -> None:
-        is_narrow = self.is_narrow
-        has_server = bool(self.list.current_key)
-        self.detail.set_narrow(is_narrow)
-        self._list_pane.setVisible(not (is_narrow and self._shows_detail and has_server))
-        self.detail.setVisible(has_server and (not is_narrow or self._shows_detail))
-
-    # -- events ------------------------------------------------------------------------------
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() != Qt.Key.Key_Escape:
-            super().keyPressEvent(event)
-        elif self.is_narrow and self._shows_detail:
-            self._leave_detail()
-        else:
-            self.left.emit()
 
 
 def _searched(state: McpState) -> str:

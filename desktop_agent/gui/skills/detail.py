@@ -15,6 +15,7 @@ from desktop_agent.core.skills import Skill, SkillDetail
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.lists.keyboard_focus import RingedArea
+from desktop_agent.gui.kit.lists.list_page import DetailPane
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -35,29 +36,22 @@ from desktop_agent.gui.skills.text import content_text, origin_title, source_tex
 from desktop_agent.gui.transcript.view.markdown_text import MarkdownText
 
 
-class SkillDetailPane(QFrame):
-    """Follows the skill that is chosen.
-
-    Signals:
-        left: back to the list, where there is no room for both
-        file_chosen(Skill, path): show this file
-        link_agreed(str): the user agreed to open the link
-        trust_requested: open the trust dialog
+class SkillDetailPane(DetailPane):
+    """Signals:
+    file_chosen(Skill, path): show this file
+    link_agreed(str): the user agreed to open the link
+    trust_requested: open the trust dialog
     """
 
-    left = Signal()
     file_chosen = Signal(object, str)
     link_agreed = Signal(str)
     trust_requested = Signal()
 
     def __init__(self, theme: Theme, requests: SkillRequests, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, "skillDetail", parent)
         self._requests = requests
         self._skill: Skill | None = None
         self._has_folder = False
-        self.setObjectName("skillDetail")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(self.tr("Skill"))
         self._area = named(RingedArea(self), "skillDetailArea", self.tr("About this skill"))
         self._area.setWidgetResizable(True)
@@ -73,17 +67,9 @@ class SkillDetailPane(QFrame):
     def skill(self) -> Skill | None:
         return self._skill
 
-    def set_narrow(self, is_narrow: bool) -> None:
-        """Offer the way back to the list, which is not beside."""
-        self._back.setVisible(is_narrow)
-
     def set_has_folder(self, has_folder: bool) -> None:
         """Know whether there is a folder that could have its own switches."""
         self._has_folder = has_folder
-
-    def focus_first(self) -> None:
-        """Take the focus where there is no list beside."""
-        self._back.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_skill(self, skill: Skill | None) -> None:
         """Show what is known without its file; `show_detail` brings the rest."""
@@ -119,9 +105,7 @@ class SkillDetailPane(QFrame):
         theme = self._theme
         content = QWidget()
         content.setAutoFillBackground(False)
-        self._back = GhostButton(theme, self.tr("All skills"), "chevron-left", name="leaveSkill")
-        self._back.clicked.connect(self.left)
-        self._back.hide()
+        self._make_back(self.tr("All skills"), "leaveSkill")
         self._name = _make_label("h1", "skillName")
         self._about = _make_label("body", "skillAbout")
         self._verdict_icon = IconLabel(theme, "circle-check", "ok", 16)

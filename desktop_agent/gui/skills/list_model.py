@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import msgspec
 from PySide6.QtCore import QObject, Qt, Signal
@@ -13,8 +12,7 @@ from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotList
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.skills.text import ORIGINS, origin_title, spoken
 
-Tab = Literal["all", "folder", "mine", "bundled", "other_app"]
-TABS: tuple[Tab, ...] = ("all", *ORIGINS)
+TABS = ("all", *ORIGINS)
 
 
 class SkillRow(msgspec.Struct, frozen=True):
@@ -44,13 +42,13 @@ def rows_of(skills: Iterable[Skill], known: Iterable[SkillRow] = ()) -> tuple[Sk
     return tuple(row for origin in ORIGINS for row in groups[origin])
 
 
-def counts(rows: Iterable[SkillRow]) -> dict[Tab, int]:
+def counts(rows: Iterable[SkillRow]) -> dict[str, int]:
     """Return how many skills each tab has."""
     origins = [row.skill.origin for row in rows if row.skill is not None]
     return {"all": len(origins), **{origin: origins.count(origin) for origin in ORIGINS}}
 
 
-def shown_rows(rows: Sequence[SkillRow], tab: Tab, text: str) -> tuple[SkillRow, ...]:
+def shown_rows(rows: Sequence[SkillRow], tab: str, text: str) -> tuple[SkillRow, ...]:
     """Return the rows of a tab that hold every word, with headings where there are groups."""
     words = text.casefold().split()
     found: list[SkillRow] = []

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.links import accept_copy
-from desktop_agent.gui.kit.lists.list_page import fill_empty, fill_pane
+from desktop_agent.gui.kit.lists.list_page import ListPage, fill_empty, fill_pane
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
-    IconButton,
     PrimaryButton,
     TextButton,
     TextLabel,
@@ -25,44 +24,32 @@ from desktop_agent.gui.kit.widgets import (
 from desktop_agent.gui.skills.detail import SkillDetailPane
 from desktop_agent.gui.skills.drop_zone import dropped_source
 from desktop_agent.gui.skills.list import SkillList, SkillRequests
-from desktop_agent.gui.skills.list_model import TABS, SkillRow, Tab, counts, rows_of, shown_rows
-from desktop_agent.gui.skills.text import origin_title
-
-_BOTH_FROM = 820
+from desktop_agent.gui.skills.list_model import TABS, SkillRow, counts, rows_of, shown_rows
+from desktop_agent.gui.skills.text import ORIGINS, origin_title
 
 
-class SkillsPage(QWidget):
-    """The list on the leading side, the chosen skill on the trailing one; one of them if narrow.
-
-    Signals:
-        pointed(Skill): asks for a skill's text
-        add_requested: open the dialog to add skills
-        dropped(path): something to add
-        folder_requested: open the folder of the skills
-        left: back to the conversation
+class SkillsPage(ListPage[SkillList, SkillDetailPane]):
+    """Signals:
+    pointed(Skill): asks for a skill's text
+    dropped(path): something to add
+    folder_requested: open the folder of the skills
     """
 
     pointed = Signal(object)
-    add_requested = Signal()
     dropped = Signal(str)
     folder_requested = Signal()
-    left = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, "skillsPage", parent)
         self._rows: tuple[SkillRow, ...] = ()
         self._skills: tuple[Skill, ...] | None = None
-        self._shows_detail = False
         self._asked: Skill | None = None
-        self.setObjectName("skillsPage")
         self.setAccessibleName(self.tr("Skills"))
         self.setAcceptDrops(True)
         self.requests = SkillRequests(self)
         self.list = SkillList(theme, self.requests, self)
         self.detail = SkillDetailPane(theme, self.requests, self)
-        self._list_pane = self._make_list_pane()
-        row((self._list_pane, 1), (self.detail, 1), spacing=0, within=self)
+        self._join(self._make_list_pane())
         self._connect()
 
     # -- down --------------------------------------------------------------------------------
@@ -75,32 +62,18 @@ class SkillsPage(QWidget):
         self._skills = skills
         self._rows = rows_of(skills, self._rows)
         numbers = counts(self._rows)
-        if not numbers[self._tabs.tab]:
+        if not numbers[self._tabs.current]:
             self._tabs.choose("all")
-        self._tabs.set_counts(numbers)
+        titles = {"all": self.tr("All"), **{one: origin_title(one) for one in ORIGINS}}
+        self._tabs.show_counts(titles, numbers)
         many = self.tr("Filter {n} skills").format(n=numbers["all"])
         self.search.setPlaceholderText(self.tr("Filter skills") if numbers["all"] < 2 else many)
         self._show_rows()
 
-    def choose(self, directory: str) -> None:
-        self.search.clear()
-        self._tabs.choose("all")
-        self._show_rows()
-        if self.list.choose(directory):
-            self._open_detail()
-
     def enter(self) -> None:
         """Take the focus; what is shown in detail is read again."""
-        self._shows_detail = False
         self._asked = None
-        self._place()
-        target = self.search if self._rows else self._add
-        target.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether there is no room for list and detail side by side."""
-        return self.width() < _BOTH_FROM * self._theme.text_px("ui") / 13
+        super().enter()
 
     # -- construction ------------------------------------------------------------------------
 
@@ -111,17 +84,19 @@ class SkillsPage(QWidget):
         self._folder.setObjectName("openSkillsFolder")
         self._folder.setToolTip(self.tr("Open the folder of your own skills"))
         self._add = TextButton(theme, self.tr("Add skill…"), "plus", pane, name="addSkill")
-        self._close = IconButton(theme, "x", self.tr("Back to the conversation"), pane, keys="Esc")
-        self._close.setObjectName("leaveSkills")
-        self.search = SearchField(theme, self.tr("Filter skills"), pane)
-        self.search.setObjectName("filterSkills")
-        self._tabs = SkillTabs(theme, pane)
+        close = self._make_close(pane, "leaveSkills")
+        self.search = search = SearchField(theme, self.tr("Filter skills"), pane)
+        search.setObjectName("filterSkills")
+        search.stepped.connect(self._step_into_list)
+        self._tabs = TabRow(
+            theme, self.tr("Which skills"), "skillTab", dict.fromkeys(TABS, ""), pane
+        )
         self._pages = QStackedWidget(pane)
         self._pages.addWidget(self.list)
         self._pages.addWidget(self._make_empty())
         self._pages.addWidget(self._make_no_match())
         about = self.tr("Instructions and scripts that the agent loads when they fit the task.")
-        buttons = (self._folder, self._add, self._close)
+        buttons = (self._folder, self._add, close)
         parts = (self.search, self._tabs, self._pages)
         fill_pane(pane, theme, (self.tr("Skills"), about), buttons, parts)
         return pane
@@ -154,31 +129,19 @@ class SkillsPage(QWidget):
         return page
 
     def _connect(self) -> None:
-        self.search.textChanged.connect(self._show_rows)
-        self.search.left.connect(self.left)
-        self.search.stepped.connect(self._step_into_list)
-        self._tabs.chosen.connect(self._show_rows)
-        self._add.clicked.connect(self.add_requested)
         self._folder.clicked.connect(self.folder_requested)
-        self._close.clicked.connect(self.left)
         self.list.pointed.connect(self._on_pointed)
         self.list.opened.connect(self._open_detail)
         self.list.typed.connect(self._on_typed)
-        self.detail.left.connect(self._leave_detail)
-        self._theme.changed.connect(self._place)
 
     # -- what is shown -----------------------------------------------------------------------
 
     def _show_rows(self) -> None:
         text = self.search.text()
-        found = shown_rows(self._rows, self._tabs.tab, text)
+        found = shown_rows(self._rows, self._tabs.current, text)
         self.list.show_rows(found)
-        page = 0 if found else (2 if self._rows else 1)
-        self._pages.setCurrentIndex(page)
-        for widget in (self.search, self._tabs):
-            widget.setVisible(bool(self._rows))
-        if page == 2:
-            self._no_match.setText(self.tr("No skill matches “{text}”.").format(text=text.strip()))
+        self._show_found(has_found=bool(found), has_any=bool(self._rows))
+        self._no_match.setText(self.tr("No skill matches “{text}”.").format(text=text.strip()))
 
     def _on_pointed(self, skill: Skill | None) -> None:
         before = self.detail.skill
@@ -192,21 +155,10 @@ class SkillsPage(QWidget):
             # It was removed: the next key must not switch off another one.
             self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def _open_detail(self) -> None:
-        self._shows_detail = True
-        self._place()
-        if self.is_narrow:
-            self.detail.focus_first()
-
     def _on_typed(self, letters: str) -> None:
         """What is typed in the list is looked for: a Space after it is no switch."""
         self.search.setFocus(Qt.FocusReason.OtherFocusReason)
         self.search.insert(letters)
-
-    def _leave_detail(self) -> None:
-        self._shows_detail = False
-        self._place()
-        self.list.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _step_into_list(self, event: QKeyEvent) -> None:
         self.list.setFocus(Qt.FocusReason.TabFocusReason)
@@ -214,29 +166,13 @@ class SkillsPage(QWidget):
             self.list.keyPressEvent(event)
 
     def _place(self) -> None:
-        is_narrow = self.is_narrow
-        has_skill = self.detail.skill is not None
-        self.detail.set_narrow(is_narrow)
-        self._list_pane.setVisible(not (is_narrow and self._shows_detail))
-        is_shown = has_skill and (not is_narrow or self._shows_detail)
-        self.detail.setVisible(is_shown)
-        if is_shown and self.isVisible() and self.detail.skill is not self._asked:
+        super()._place()
+        is_shown = self.isVisible() and not self.detail.isHidden()
+        if is_shown and self.detail.skill is not self._asked:
             self._asked = self.detail.skill
             self.pointed.emit(self._asked)
 
     # -- events ------------------------------------------------------------------------------
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() != Qt.Key.Key_Escape:
-            super().keyPressEvent(event)
-        elif self.is_narrow and self._shows_detail:
-            self._leave_detail()
-        else:
-            self.left.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_source(event.mimeData()):
@@ -249,28 +185,3 @@ class SkillsPage(QWidget):
         if path:
             accept_copy(event)
             self.dropped.emit(path)
-
-
-class SkillTabs(TabRow):
-    """Empty ones are not offered."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        tabs = [(tab, "") for tab in TABS]
-        super().__init__(theme, "", "skillTab", tabs, parent)
-        self.setAccessibleName(self.tr("Which skills"))
-        self.setObjectName("skillTabs")
-
-    @property
-    def tab(self) -> Tab:
-        """The tab that is chosen."""
-        return next(tab for tab in TABS if tab == self.current)
-
-    def set_counts(self, counts: dict[Tab, int]) -> None:
-        for tab in TABS:
-            button = self.buttons[tab]
-            title = self.tr("All") if tab == "all" else origin_title(tab)
-            words = f"{title}  {counts[tab]}"
-            if button.text() != words:
-                button.setText(words)
-                button.setAccessibleName(f"{title}, {counts[tab]}")
-            button.setVisible(tab == "all" or counts[tab] > 0 or button.isChecked())

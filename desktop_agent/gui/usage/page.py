@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
 from functools import partial
-from typing import TypeVar
 
 from PySide6.QtCore import QIODevice, QSaveFile, QStandardPaths, Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -27,8 +25,6 @@ from desktop_agent.gui.kit.widgets import (
 from desktop_agent.gui.usage.chart import UsageChart
 from desktop_agent.gui.usage.table import UsageTable
 from desktop_agent.gui.usage.text import (
-    GROUPINGS,
-    MEASURES,
     PERIODS,
     Grouping,
     Measure,
@@ -40,7 +36,6 @@ from desktop_agent.gui.usage.text import (
     unknown_text,
 )
 
-_Key = TypeVar("_Key", bound=str)
 _LEAST_ROWS = 4
 
 
@@ -108,10 +103,9 @@ class UsagePage(QWidget):
         theme = self._theme
         head = QWidget(self)
         title = TextLabel(self.tr("Usage"), "h1", head)
-        titles = {days: self.tr("{n} days").format(n=days) for days in PERIODS}
-        titles[0] = self.tr("All")
-        tabs = [(str(days), titles[days]) for days in PERIODS]
-        self._periods = TabRow(theme, self.tr("Which time"), "usagePeriod", tabs, head)
+        titles = {str(days): self.tr("{n} days").format(n=days) for days in PERIODS}
+        titles["0"] = self.tr("All")
+        self._periods = TabRow(theme, self.tr("Which time"), "usagePeriod", titles, head)
         self._periods.choose("30")
         self._export = GhostButton(theme, self.tr("Export CSV…"), "download", head)
         self._export.setObjectName("exportUsage")
@@ -128,15 +122,16 @@ class UsagePage(QWidget):
         body = QWidget()
         self._summary = TextLabel("", "h2", body, name="usageSummary", wraps=True, copies=True)
         self._unknown = TextLabel("", "warn", body, name="usageUnknown", wraps=True)
-        measures = {"cost": self.tr("Money"), "tokens": self.tr("Tokens")}
-        self._measures = self._make_tabs(self.tr("What the bars show"), "usageMeasure", measures)
+        measures: dict[Measure, str] = {"cost": self.tr("Money"), "tokens": self.tr("Tokens")}
+        spoken = self.tr("What the bars show")
+        self._measures = TabRow(theme, spoken, "usageMeasure", measures, self)
         self._chart = UsageChart(theme, body)
-        groups = {
+        groups: dict[Grouping, str] = {
             "model": self.tr("By model"),
             "session": self.tr("By session"),
             "day": self.tr("By day"),
         }
-        self._groups = self._make_tabs(self.tr("How usage is listed"), "usageBy", groups)
+        self._groups = TabRow(theme, self.tr("How usage is listed"), "usageBy", groups, self)
         self.table = UsageTable(theme, body)
         self.table.setMinimumHeight(_LEAST_ROWS * theme.size("row"))
         about = TextLabel(
@@ -155,9 +150,6 @@ class UsagePage(QWidget):
         parts = (head, self._chart, theme.space("s"), self._groups, (self.table, 1), note)
         column(*parts, spacing=gap, edges=(edge, theme.space("l"), edge, edge), within=body)
         return body
-
-    def _make_tabs(self, spoken: str, prefix: str, titles: Mapping[str, str]) -> TabRow:
-        return TabRow(self._theme, spoken, prefix, tuple(titles.items()), self)
 
     def _make_empty(self) -> QWidget:
         page = QFrame()
@@ -179,27 +171,19 @@ class UsagePage(QWidget):
 
     # -- what is shown -----------------------------------------------------------------------
 
-    @property
-    def grouping(self) -> Grouping:
-        return _chosen(self._groups, GROUPINGS)
-
-    @property
-    def measure(self) -> Measure:
-        return _chosen(self._measures, MEASURES)
-
     def _on_measure_chosen(self) -> None:
         self._is_measure_chosen = True
         self._show_lines()
 
     def _show_lines(self) -> None:
-        grouping, measure = self.grouping, self.measure
+        grouping, measure = self._groups.current, self._measures.current
         self._chart.show_lines(bars(self._report, date.today()), measure)
         lines = lines_of(self._report, grouping, measure)
         spoken = self._groups.buttons[grouping].text()
         self.table.show_lines(lines, grouping, measure, self.tr("Usage {by}").format(by=spoken))
 
     def _on_chosen(self, line: UsageLine) -> None:
-        if self.grouping == "session" and line.key:
+        if self._groups.current == "session" and line.key:
             self.session_chosen.emit(line.key)
 
     # -- a file of it ------------------------------------------------------------------------
@@ -234,7 +218,3 @@ class UsagePage(QWidget):
             self.left.emit()
         else:
             super().keyPressEvent(event)
-
-
-def _chosen(tabs: TabRow, keys: tuple[_Key, ...]) -> _Key:
-    return next(one for one in keys if one == tabs.current)

@@ -16,8 +16,6 @@ from desktop_agent.gui.kit.text import short_count, translate, with_plural
 
 Grouping = Literal["model", "session", "day"]
 Measure = Literal["cost", "tokens"]
-GROUPINGS: tuple[Grouping, ...] = ("model", "session", "day")
-MEASURES: tuple[Measure, ...] = ("cost", "tokens")
 # Days of a period; 0 is all there is.
 PERIODS = (7, 30, 90, 0)
 # So many bars can still be told apart.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Generic, TypeVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -13,6 +14,7 @@ from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import PushButton
 
+Key = TypeVar("Key", bound=str)
 _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
@@ -20,8 +22,8 @@ class _Tab(OneOf, PushButton):
     pass
 
 
-class TabRow(QWidget):
-    """The arrow keys go from one tab to the next that is shown. `tabs` are keys and words.
+class TabRow(QWidget, Generic[Key]):
+    """The arrow keys go from one tab to the next that is shown. `tabs` are words by their key.
 
     Each button's object name begins with `prefix` and ends with its key.
 
@@ -36,15 +38,15 @@ class TabRow(QWidget):
         theme: Theme,
         name: str,
         prefix: str,
-        tabs: Sequence[tuple[str, str]],
+        tabs: Mapping[Key, str],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setAccessibleName(name)
         self._group = QButtonGroup(self)
-        self.buttons: dict[str, QPushButton] = {}
+        self.buttons: dict[Key, QPushButton] = {}
         layout = FlowLayout(self, theme.space("xs"))
-        for key, words in tabs:
+        for key, words in tabs.items():
             button = _Tab(words, self)
             button.setObjectName(f"{prefix}_{key}")
             button.setProperty("kind", "tab")
@@ -53,16 +55,23 @@ class TabRow(QWidget):
             self._group.addButton(button)
             self.buttons[key] = button
             layout.addWidget(button)
-        self.choose(tabs[0][0])
+        self.choose(next(iter(tabs)))
 
     @property
-    def current(self) -> str:
+    def current(self) -> Key:
         """The key of the tab that is chosen."""
         return next(key for key, button in self.buttons.items() if button.isChecked())
 
-    def choose(self, key: str) -> None:
+    def choose(self, key: Key) -> None:
         """Show a tab as chosen; nothing is emitted."""
         self.buttons[key].setChecked(True)
+
+    def show_counts(self, titles: Mapping[Key, str], counts: Mapping[Key, int]) -> None:
+        """Say how many each tab has, and offer those that have any; the first one always."""
+        for place, (key, button) in enumerate(self.buttons.items()):
+            button.setText(f"{titles[key]}  {counts[key]}")
+            button.setAccessibleName(f"{titles[key]}, {counts[key]}")
+            button.setVisible(place == 0 or counts[key] > 0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = _STEPS.get(Qt.Key(event.key()))
