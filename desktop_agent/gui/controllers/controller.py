@@ -36,3 +36,9 @@ class Controller(QObject):
         self._known = parts.known
         self._session = parts.session
         self._pages = parts.session.pages
+
+    @property
+    def root(self) -> str:
+        """The folder that is worked in; empty without one."""
+        workspace = self._session.workspace
+        return workspace.root if workspace is not None else ""

@@ -30,24 +30,19 @@ class ServerOffersController(Controller):
         box.prompt_wanted.connect(self._fetch_prompt)
         box.resource_wanted.connect(self._fetch_resource)
 
-    @property
-    def _root(self) -> str:
-        workspace = self._session.workspace
-        return workspace.root if workspace is not None else ""
-
     def _on_followed(self, events: tuple[Event, ...], _: Facet) -> None:
-        if any(isinstance(event, McpChanged) and event.root == self._root for event in events):
+        if any(isinstance(event, McpChanged) and event.root == self.root for event in events):
             self._show()
 
     def _show(self) -> None:
-        root = self._root
+        root = self.root
         states = self._known.servers_of(root)
         box = self._frame.composer.box
         box.set_offers(prompts_in(root, states), sources_in(root, states))
 
     def _start(self) -> None:
         """Start the servers that wait for the first message: the list may want theirs."""
-        root = self._root
+        root = self.root
         if any(state.phase == "idle" for state in self._known.servers_of(root)):
             self._engine.watch_mcp(root)
 

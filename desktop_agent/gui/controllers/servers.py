@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from PySide6.QtCore import QTimer
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from desktop_agent.gui.mcp.page import ServersPage
     from desktop_agent.gui.mcp.sidebar_row import ServersRow
 
+P = ParamSpec("P")
 # What a server writes is looked at while its page is open.
 _LOOK_MS, _LAST_LINES = 1_500, 60
 
@@ -47,12 +48,6 @@ class ServersController(Controller):
         self._session.shown.connect(self._on_place)
         self._session.workspace_changed.connect(self._on_place)
         ServerOffersController(parts)
-
-    @property
-    def root(self) -> str:
-        """The folder whose servers are shown; empty without one."""
-        workspace = self._session.workspace
-        return workspace.root if workspace is not None else ""
 
     @property
     def states(self) -> tuple[McpState, ...]:
@@ -113,22 +108,22 @@ class ServersController(Controller):
         from desktop_agent.gui.mcp.page import ServersPage
 
         self._page = page = ServersPage(self._theme, self._frame.stack)
+        detail, engine = page.detail, self._engine
         self._full.add(page)
         page.left.connect(self._full.leave)
         page.add_requested.connect(self.add)
         page.import_requested.connect(self._import)
         page.pointed.connect(self._ask_log)
-        page.switched.connect(self._switch)
-        detail = page.detail
-        detail.tools_switched.connect(self._switch_tools)
+        page.switched.connect(partial(self._tell, engine.switch_mcp))
+        detail.tools_switched.connect(partial(self._tell, engine.switch_mcp_tools))
         detail.log_requested.connect(self._open_log)
         detail.secret_wanted.connect(self._ask_secret)
-        detail.restart_requested.connect(self._restart)
-        detail.consent_given.connect(self._consent)
+        detail.restart_requested.connect(partial(self._tell, engine.restart_mcp))
+        detail.consent_given.connect(partial(self._tell, engine.allow_mcp_outside))
         for part in (page, detail):
             part.trust_requested.connect(self._trust.look)
-        detail.sign_in_requested.connect(self._sign_in)
-        detail.sign_out_requested.connect(self._sign_out)
+        detail.sign_in_requested.connect(partial(self._tell, engine.sign_in_mcp))
+        detail.sign_out_requested.connect(partial(self._tell, engine.sign_out_mcp))
         detail.test_requested.connect(self._test)
         detail.edit_requested.connect(self._edit)
         detail.remove_requested.connect(self._ask_remove)
@@ -174,11 +169,10 @@ class ServersController(Controller):
 
     # -- requests ----------------------------------------------------------------------------
 
-    def _switch(self, name: str, is_on: bool) -> None:
-        self._engine.switch_mcp(self.root, name, is_on)
-
-    def _switch_tools(self, name: str, tools: Sequence[str], is_on: bool) -> None:
-        self._engine.switch_mcp_tools(self.root, name, tools, is_on)
+    def _tell(
+        self, command: Callable[Concatenate[str, P], None], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        command(self.root, *args, **kwargs)
 
     def _ask_secret(self, name: str, variable: str) -> None:
         self._queries.run(self._show_secret(name, variable), "reading a secret")
@@ -191,18 +185,6 @@ class ServersController(Controller):
             page.detail.show_secret(name, variable, await secret)
         except McpError as error:
             page.detail.show_result(str(error), "error")
-
-    def _restart(self, name: str) -> None:
-        self._engine.restart_mcp(self.root, name)
-
-    def _sign_in(self, name: str) -> None:
-        self._engine.sign_in_mcp(self.root, name)
-
-    def _sign_out(self, name: str) -> None:
-        self._engine.sign_out_mcp(self.root, name)
-
-    def _consent(self, name: str) -> None:
-        self._engine.allow_mcp_outside(self.root, name)
 
     def _server(self, name: str) -> McpServer | None:
         found = (state.server for state in self.states if state.server.name == name)
@@ -239,7 +221,7 @@ class ServersController(Controller):
         window = self._frame.window()
         self._sheet = sheet = ServerSheet(self._theme, window, server=server, taken=taken)
         sheet.finished.connect(self._forget_sheet)
-        sheet.saved.connect(self._save)
+        sheet.saved.connect(partial(self._tell, self._engine.save_mcp))
         sheet.test_requested.connect(self._test_typed)
         sheet.open()
 
@@ -256,9 +238,6 @@ class ServersController(Controller):
                 sheet.show_tested(state)
 
         self._queries.ask(show, self._queries.engine.test_mcp(self.root, typed))
-
-    def _save(self, server: McpServer, replaces: str) -> None:
-        self._engine.save_mcp(self.root, server, replaces)
 
     def _import(self) -> None:
         from desktop_agent.gui.mcp.dialogs import ImportSheet

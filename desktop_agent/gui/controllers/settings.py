@@ -47,9 +47,8 @@ class SettingsController(Controller):
 
     def open(self) -> None:
         dialog = self._dialog or self._make()
-        workspace = self._session.workspace
-        dialog.rules.set_folder(workspace.root if workspace else "")
-        dialog.sandbox.set_place(workspace, self._session.current)
+        dialog.rules.set_folder(self.root)
+        dialog.sandbox.set_place(self._session.workspace, self._session.current)
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
@@ -134,10 +133,10 @@ class SettingsController(Controller):
 
     async def _feed_sandbox_after(self, emptied: str) -> None:
         """Show what is in the sandbox, after a cache was emptied if one is named."""
-        engine, workspace = self._queries.engine, self._session.workspace
+        engine = self._queries.engine
         if emptied:
             await engine.empty_cache(emptied)
-        contents = await engine.sandbox_contents(workspace.root if workspace else "")
+        contents = await engine.sandbox_contents(self.root)
         if self._dialog is not None:
             self._dialog.sandbox.set_contents(contents)
 

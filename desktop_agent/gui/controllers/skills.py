@@ -68,12 +68,6 @@ class SkillsController(Controller):
     # -- what is known -----------------------------------------------------------------------
 
     @property
-    def root(self) -> str:
-        """The folder whose skills are shown; empty without one."""
-        workspace = self._session.workspace
-        return workspace.root if workspace is not None else ""
-
-    @property
     def skills(self) -> tuple[Skill, ...]:
         known = self._found.get(self.root)
         return known.skills if known is not None else ()
