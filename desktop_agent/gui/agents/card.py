@@ -38,8 +38,7 @@ class AgentCard(QFrame):
 
     Signals:
         sent(agent_id, mode, text): mode is `steer` or `aside`
-        command_requested(agent_id, command): one of `actions.ICONS`, or `more` (budget), or
-            `stop_all` (the user confirmed it)
+        command_requested(agent_id, command): one of `actions.ICONS`, or `more` (budget)
         probe_closed(agent_id): the quoted answer is to go
     """
 
@@ -204,10 +203,10 @@ class AgentCard(QFrame):
         self._command(_HELD_COMMANDS[number])
 
     def _on_doubt(self, number: int) -> None:
+        if number == 0:
+            self._command("stop")  # not asked about again: it is in doubt now
         self._doubt = 0
         self.doubt.hide()
-        if number == 0:
-            self._command("stop_all")
 
     # -- building --------------------------------------------------------------------------
 

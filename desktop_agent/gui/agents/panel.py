@@ -23,6 +23,8 @@ from desktop_agent.gui.kit.widgets import column
 from desktop_agent.gui.state.agent_notes import NoteRow
 from desktop_agent.gui.state.session_state import Facet, SessionState
 
+# What needs text, a confirmation, or the place for an answer.
+_IN_CARD = frozenset({"steer", "aside", "answer", "probe", "stop", "budget"})
 _PALETTE_COMMANDS = ("open", "steer", "pause", "step", "stop")
 # More agents than these would bury the other commands; the tree has a filter for them.
 _MOST_IN_PALETTE = 6
@@ -30,8 +32,6 @@ _TOP = 10
 _ASKS_SHARE = 0.4
 # The card of a subagent at work is about so many rows high.
 _CARD_ROWS = 3.6
-
-
 # So many may be on their way to the disk at once.
 _MOST_TYPED = 20
 
@@ -44,12 +44,9 @@ class AgentPanel(QWidget):
         steered(agent_id, Note): send a note to it
         note_edited(agent_id, note_id, text), note_withdrawn(agent_id, note_id)
         answered(question_id, text)
-        paused(agent_id), resumed(agent_id), stepped(agent_id), stopped(agent_id)
-        finish_requested(agent_id), budget_extended(agent_id), budget_requested(agent_id)
-        probe_requested(agent_id), aside_requested(agent_id, text): call `set_probe_result`
-        result_requested(agent_id): its whole result is to be copied
-        undo_requested(agent_id): what it did to files is to be taken back
-        review_requested(agent_id): what it did elsewhere is to be looked at, and perhaps applied
+        command_requested(agent_id, command): as in `AgentCard`, or `resume`; after `probe` call
+            `set_probe_result`
+        aside_requested(agent_id, text): call `set_probe_result`
         notes_forgotten: what came back was sent elsewhere or discarded
     """
 
@@ -58,18 +55,8 @@ class AgentPanel(QWidget):
     note_edited = Signal(str, str, str)
     note_withdrawn = Signal(str, str)
     answered = Signal(str, str)
-    paused = Signal(str)
-    resumed = Signal(str)
-    stepped = Signal(str)
-    stopped = Signal(str)
-    finish_requested = Signal(str)
-    budget_extended = Signal(str)
-    budget_requested = Signal(str)
-    probe_requested = Signal(str)
+    command_requested = Signal(str, str)
     aside_requested = Signal(str, str)
-    result_requested = Signal(str)
-    undo_requested = Signal(str)
-    review_requested = Signal(str)
     notes_forgotten = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -176,11 +163,12 @@ class AgentPanel(QWidget):
             return
         if command == "pause":
             command = "resume" if one.is_holding else "pause"
-        at_once = self._at_once.get(command)
-        if at_once is not None:
-            at_once.emit(agent_id)
-        else:
+        if command == "open":
+            self.opened.emit(agent_id)
+        elif command in _IN_CARD:
             self._on_command_in_card(one, command)
+        else:
+            self.command_requested.emit(agent_id, command)
 
     def _on_command_in_card(self, one: AgentRow, command: str) -> None:
         """What needs the card: text is typed there, a stop confirmed, an answer shown."""
@@ -191,15 +179,12 @@ class AgentPanel(QWidget):
             case "answer":
                 self.answer(one.key)
                 return
-            case "probe":
-                self._probes[one.key] = ("", "")
-                self.probe_requested.emit(one.key)
-            case "stop" if not self.strip.ask_stop():
-                self.stopped.emit(one.key)
-            case "budget":
-                self.budget_requested.emit(one.key)
-            case _:
+            case "stop" if self.strip.ask_stop():
                 pass
+            case _:
+                if command == "probe":
+                    self._probes[one.key] = ("", "")
+                self.command_requested.emit(one.key, command)
         if self._area.isVisible():
             self._area.ensureWidgetVisible(self.strip, 0, 0)
 
@@ -296,19 +281,6 @@ class AgentPanel(QWidget):
         notes.withdrawn.connect(self._on_note_withdrawn)
         notes.resent.connect(self._on_resent)
         notes.discarded.connect(self._forget_note)
-        # What needs neither text nor the card.
-        self._at_once = {
-            "open": self.opened,
-            "copy": self.result_requested,
-            "undo": self.undo_requested,
-            "review": self.review_requested,
-            "pause": self.paused,
-            "resume": self.resumed,
-            "step": self.stepped,
-            "finish": self.finish_requested,
-            "more": self.budget_extended,
-            "stop_all": self.stopped,
-        }
 
     def _lay_out(self) -> None:
         theme = self._theme

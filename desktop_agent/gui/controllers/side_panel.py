@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,21 @@ class SidePanelController(Controller):
         self._tasks: SidePanel | None = None
         self._agents: AgentPanel | None = None
         self._is_asked_for = False
+        engine = self._engine
+        # What a card or the panel asks for, where its name and the agent are all there is to it.
+        self._commands_of_agents: dict[str, Callable[[AgentId], object]] = {
+            "open": self._session.show_agent,
+            "probe": self._probe,
+            "pause": engine.pause,
+            "resume": engine.resume,
+            "step": engine.step,
+            "finish": engine.finish,
+            "stop": engine.stop,
+            "more": engine.extend_budget,
+            "copy": self._copy_result,
+            "undo": self.undo_requested.emit,
+            "review": self.review_requested.emit,
+        }
         # Made while the user stops to think, it is there at once for the first task.
         self._preload = Preload(
             self,
@@ -206,16 +221,12 @@ class SidePanelController(Controller):
         view.command_requested.connect(partial(self._on_command, view))
 
     def _on_command(self, view: TranscriptView, agent_id: str, command: str, text: str) -> None:
-        engine, agent = self._engine, AgentId(agent_id)
+        engine = self._engine
         match command:
             case "answer":
                 self._reveal()
                 if self._panel is not None:
                     self._panel.agents.answer(agent_id)
-            case "open":
-                self._session.show_agent(agent_id)
-            case "more":
-                engine.extend_budget(agent)
             case "undo_compaction":
                 self._session.tell(engine.undo_compaction, CompactionId(text))
             case "stop_call" | "allow_outside":
@@ -223,12 +234,8 @@ class SidePanelController(Controller):
                 self._session.tell(engine.stop_call if is_stop else engine.allow_outside, text)
             case "budget":
                 self.edit_budget(agent_id, _pressed(view, "budget-budget"))
-            case "finish":
-                engine.finish(agent)
-            case "stop":
-                engine.stop(agent)
             case _:
-                raise ValueError(f"no card offers {command!r}")
+                self._commands_of_agents[command](AgentId(agent_id))
 
     def edit_budget(self, agent_id: str = "", anchor: QWidget | None = None) -> None:
         """Let the user set what an agent may use up; the session's main one without a name."""
@@ -247,8 +254,11 @@ class SidePanelController(Controller):
         name = self.tr("this session") if is_main else plain(info.name)
         self._budget.open_for(info.id, name, info.budget, anchor or self._frame.composer)
 
-    def _edit_budget_in_card(self, agents: AgentPanel, agent_id: str) -> None:
-        self.edit_budget(agent_id, agents.strip.button("budget"))
+    def _on_panel_command(self, agents: AgentPanel, agent_id: str, command: str) -> None:
+        if command == "budget":
+            self.edit_budget(agent_id, agents.strip.button("budget"))
+        else:
+            self._commands_of_agents[command](AgentId(agent_id))
 
     def _connect_agents(self, agents: AgentPanel) -> None:
         engine = self._engine
@@ -263,18 +273,8 @@ class SidePanelController(Controller):
         self._frame.composer.note_withdrawn.connect(agents.show_card)
         agents.answered.connect(engine.answer)
         agents.asks.decided.connect(engine.decide)
-        agents.paused.connect(engine.pause)
-        agents.resumed.connect(engine.resume)
-        agents.stepped.connect(engine.step)
-        agents.stopped.connect(engine.stop)
-        agents.finish_requested.connect(engine.finish)
-        agents.budget_extended.connect(engine.extend_budget)
-        agents.budget_requested.connect(partial(self._edit_budget_in_card, agents))
-        agents.probe_requested.connect(self._probe)
+        agents.command_requested.connect(partial(self._on_panel_command, agents))
         agents.aside_requested.connect(self._ask_aside)
-        agents.result_requested.connect(self._copy_result)
-        agents.undo_requested.connect(self.undo_requested)
-        agents.review_requested.connect(self.review_requested)
 
     def _go_to_ask(self, agent_id: str) -> None:
         """Show who asks; its oldest card gets the focus."""
@@ -312,8 +312,8 @@ class SidePanelController(Controller):
         button.setAccessibleName(text)
         button.setToolTip(text)
 
-    def _probe(self, agent_id: str) -> None:
-        self._show_answer(agent_id, self._queries.engine.probe(AgentId(agent_id)))
+    def _probe(self, agent_id: AgentId) -> None:
+        self._show_answer(agent_id, self._queries.engine.probe(agent_id))
 
     def _ask_aside(self, agent_id: str, question: str) -> None:
         answer = self._queries.engine.ask_aside(AgentId(agent_id), question)
@@ -328,8 +328,8 @@ class SidePanelController(Controller):
 
         self._queries.ask(show, answer)
 
-    def _copy_result(self, agent_id: str) -> None:
-        self._queries.ask(self._copy, self._queries.engine.result_of(AgentId(agent_id)))
+    def _copy_result(self, agent_id: AgentId) -> None:
+        self._queries.ask(self._copy, self._queries.engine.result_of(agent_id))
 
     def _look_up_price(self, form: BudgetForm, agent_id: str) -> None:
         unpriced = self._queries.engine.unpriced_model(AgentId(agent_id))

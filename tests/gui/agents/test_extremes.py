@@ -122,7 +122,7 @@ def test_a_note_to_one_that_ends_meanwhile_comes_back_and_can_be_sent_on(panel, 
 def test_stopping_one_that_stops_already_does_nothing_more(panel, qtbot):
     follow(panel, session(agent()))
     panel.select("sa_1")
-    with qtbot.waitSignal(panel.stopped):
+    with qtbot.waitSignal(panel.command_requested):
         panel.strip.findChild(QAbstractButton, "steer-stop").click()
     follow(panel, AgentsChanged("se_1", session(agent(status="stopping")).agents))
     panel.tree.flush()

@@ -348,21 +348,17 @@ def test_a_thousand_ended_rows_come_and_open_at_once(panel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pressed", "signal"),
-    [
-        (Qt.Key.Key_P, "probe_requested"),
-        (Qt.Key.Key_Space, "paused"),
-        (Qt.Key.Key_Delete, "stopped"),
-    ],
+    ("pressed", "command"),
+    [(Qt.Key.Key_P, "probe"), (Qt.Key.Key_Space, "pause"), (Qt.Key.Key_Delete, "stop")],
 )
-def test_the_keys_of_a_row_work(panel, qtbot, pressed: Qt.Key, signal: str) -> None:
+def test_the_keys_of_a_row_work(panel, qtbot, pressed: Qt.Key, command: str) -> None:
     follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(TWO)
     panel.tree.view.setFocus()
     qtbot.waitFocus(panel.tree.view)
-    with qtbot.waitSignal(getattr(panel, signal)) as hit:
+    with qtbot.waitSignal(panel.command_requested) as hit:
         qtbot.keyClick(panel.tree.view, pressed)
-    assert hit.args == [TWO]
+    assert hit.args == [TWO, command]
 
 
 def test_enter_opens_and_ctrl_c_copies_the_result(panel, qtbot) -> None:
@@ -373,9 +369,9 @@ def test_enter_opens_and_ctrl_c_copies_the_result(panel, qtbot) -> None:
     with qtbot.waitSignal(panel.opened) as hit:
         qtbot.keyClick(panel.tree.view, Qt.Key.Key_Return)
     assert hit.args == [ONE]
-    with qtbot.waitSignal(panel.result_requested) as hit:
+    with qtbot.waitSignal(panel.command_requested) as hit:
         qtbot.keyClick(panel.tree.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert hit.args == [ONE]
+    assert hit.args == [ONE, "copy"]
 
 
 def test_a_click_on_a_row_opens_it_and_one_on_its_button_does_not(panel, qtbot) -> None:
@@ -383,9 +379,9 @@ def test_a_click_on_a_row_opens_it_and_one_on_its_button_does_not(panel, qtbot) 
     view: AgentTreeView = panel.tree.view
     index = panel.tree.model.index_of(ONE)
     where = view.button_box(index, "pause").center()
-    with qtbot.waitSignal(panel.paused) as hit, qtbot.assertNotEmitted(panel.opened):
+    with qtbot.waitSignal(panel.command_requested) as hit, qtbot.assertNotEmitted(panel.opened):
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
-    assert hit.args == [ONE]
+    assert hit.args == [ONE, "pause"]
     box = view.visualRect(index)
     with qtbot.waitSignal(panel.opened) as hit:
         qtbot.mouseClick(
@@ -402,8 +398,9 @@ def test_the_buttons_are_at_the_other_end_in_a_right_to_left_window(panel, qtbot
     view: AgentTreeView = panel.tree.view
     where = view.button_box(panel.tree.model.index_of(ONE), "pause").center()
     assert where.x() < view.width() // 2
-    with qtbot.waitSignal(panel.paused):
+    with qtbot.waitSignal(panel.command_requested) as hit:
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert hit.args[1] == "pause"
 
 
 def test_what_can_not_be_done_is_shown_with_its_reason(panel, qtbot) -> None:
@@ -421,7 +418,7 @@ def test_what_can_not_be_done_is_shown_with_its_reason(panel, qtbot) -> None:
     assert panel.strip.input.field.isReadOnly()
     assert panel.strip.input.button.toolTip() == "It has ended"
     where = panel.tree.view.button_box(panel.tree.model.index_of(ONE), "stop").center()
-    with qtbot.assertNotEmitted(panel.stopped):
+    with qtbot.assertNotEmitted(panel.command_requested):
         qtbot.mouseClick(panel.tree.view.viewport(), Qt.MouseButton.LeftButton, pos=where)
 
 
@@ -446,32 +443,34 @@ def test_the_menu_holds_every_command_and_the_quick_ones(panel, qtbot) -> None:
 def test_pause_turns_into_resume_and_single_steps(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a", "paused")))
     panel.select(ONE)
-    with qtbot.waitSignal(panel.resumed) as hit:
+    with qtbot.waitSignal(panel.command_requested) as hit:
         button(panel, "steer-pause").click()
-    assert hit.args == [ONE]
-    with qtbot.waitSignal(panel.stepped):
+    assert hit.args == [ONE, "resume"]
+    with qtbot.waitSignal(panel.command_requested) as hit:
         button(panel, "steer-step").click()
+    assert hit.args[1] == "step"
     show(panel, agent(ONE, "a"))
-    with qtbot.waitSignal(panel.paused):
+    with qtbot.waitSignal(panel.command_requested) as hit:
         button(panel, "steer-pause").click()
+    assert hit.args[1] == "pause"
 
 
 def test_stop_asks_once_when_others_would_stop_too(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a"), agent(DEEP, "c", parent_id=ONE)))
     panel.select(ONE)
-    with qtbot.assertNotEmitted(panel.stopped):
+    with qtbot.assertNotEmitted(panel.command_requested):
         button(panel, "steer-stop").click()
     assert not panel.strip.doubt.isHidden()
     button(panel, "stopNone").click()
     assert panel.strip.doubt.isHidden()
     button(panel, "steer-stop").click()
-    with qtbot.waitSignal(panel.stopped) as hit:
+    with qtbot.waitSignal(panel.command_requested) as hit:
         button(panel, "stopAll").click()
-    assert hit.args == [ONE]
+    assert hit.args == [ONE, "stop"]
     panel.select(DEEP)
-    with qtbot.waitSignal(panel.stopped) as hit:
+    with qtbot.waitSignal(panel.command_requested) as hit:
         button(panel, "steer-stop").click()
-    assert hit.args == [DEEP]
+    assert hit.args == [DEEP, "stop"]
 
 
 def test_a_reached_budget_offers_the_three_ways_out(panel, qtbot) -> None:
@@ -481,14 +480,10 @@ def test_a_reached_budget_offers_the_three_ways_out(panel, qtbot) -> None:
     follow(panel, BudgetReached(ONE, MAIN, Spent(tokens=100), budget))
     show(panel, agent(ONE, "a", "paused", budget=budget))
     assert panel.tree.rows[0].chip == "Budget reached"
-    for name, signal in (
-        ("budgetMore", panel.budget_extended),
-        ("budgetFinish", panel.finish_requested),
-        ("budgetStop", panel.stopped),
-    ):
-        with qtbot.waitSignal(signal) as hit:
-            button(panel, name).click()
-        assert hit.args == [ONE]
+    for command in ("more", "finish", "stop"):
+        with qtbot.waitSignal(panel.command_requested) as hit:
+            button(panel, f"budget{command.title()}").click()
+        assert hit.args == [ONE, command]
     show(panel, agent(ONE, "a", budget=budget))
     assert panel.strip.held.isHidden()
 
@@ -496,9 +491,9 @@ def test_a_reached_budget_offers_the_three_ways_out(panel, qtbot) -> None:
 def test_the_form_for_a_budget_is_asked_for_by_button(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
-    with qtbot.waitSignal(panel.budget_requested) as hit:
+    with qtbot.waitSignal(panel.command_requested) as hit:
         button(panel, "steer-budget").click()
-    assert hit.args == [ONE]
+    assert hit.args == [ONE, "budget"]
 
 
 # -- steering ------------------------------------------------------------------------------
@@ -747,12 +742,13 @@ def test_an_ended_agent_shows_no_button_that_is_dead(panel, qtbot) -> None:
     view = panel.tree.view
     index = view.model().index(0, 0)
     where = view.button_box(index, "stop").center()
-    with qtbot.waitSignal(panel.opened), qtbot.assertNotEmitted(panel.stopped):
+    with qtbot.waitSignal(panel.opened), qtbot.assertNotEmitted(panel.command_requested):
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
     assert view.row_at(index).doing == "what it found"
     show(panel, agent(ONE, "a"))
-    with qtbot.waitSignal(panel.stopped):
+    with qtbot.waitSignal(panel.command_requested) as hit:
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert hit.args[1] == "stop"
     assert panel.strip.input.isVisible()
 
 
@@ -844,8 +840,9 @@ def test_esc_leaves_a_question_aside_and_steers_again(panel, qtbot) -> None:
 def test_a_probe_is_quoted_under_its_own_agent(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a"), agent(TWO, "b")))
     panel.select(ONE)
-    with qtbot.waitSignal(panel.probe_requested):
+    with qtbot.waitSignal(panel.command_requested) as hit:
         button(panel, "steer-probe").click()
+    assert hit.args[1] == "probe"
     panel.set_probe_result(ONE, "running · 3 tools")
     assert label(panel, "probeText").text() == "running · 3 tools"
     panel.select(TWO)
@@ -966,9 +963,9 @@ def test_every_command_is_a_button_with_that_name(panel, name: str) -> None:
 def test_stopping_with_its_work_kept_is_one_click(panel, qtbot) -> None:
     follow(panel, opened(agent(ONE, "a")))
     panel.select(ONE)
-    with qtbot.waitSignal(panel.finish_requested) as hit:
+    with qtbot.waitSignal(panel.command_requested) as hit:
         qtbot.mouseClick(button(panel, "steer-finish"), Qt.MouseButton.LeftButton)
-    assert hit.args == [ONE]
+    assert hit.args == [ONE, "finish"]
 
 
 def test_a_row_opens_on_a_quick_pair_of_clicks_and_though_the_rows_moved_meanwhile(
@@ -1015,8 +1012,9 @@ def test_a_pause_shows_at_once_though_it_holds_only_at_the_next_step(panel, qtbo
     assert panel.tree.rows[0].chip == "Pausing…"
     panel.select(ONE)
     assert button(panel, "steer-pause").accessibleName() == "Resume"
-    with qtbot.waitSignal(panel.resumed):
+    with qtbot.waitSignal(panel.command_requested) as hit:
         qtbot.mouseClick(button(panel, "steer-pause"), Qt.MouseButton.LeftButton)
+    assert hit.args[1] == "resume"
     show(panel, agent(ONE, "a", pace="finishing"))
     assert panel.tree.rows[0].chip == "Wrapping up…"
     assert not button(panel, "steer-finish").isEnabled()

@@ -35,12 +35,10 @@ class Live:
         panel.note_edited.connect(self.engine.edit_note)
         panel.answered.connect(self.engine.answer)
         panel.asks.decided.connect(self.engine.decide)
-        panel.paused.connect(self.engine.pause)
-        panel.resumed.connect(self.engine.resume)
-        panel.stepped.connect(self.engine.step)
-        panel.stopped.connect(self.engine.stop)
-        panel.budget_extended.connect(self.engine.extend_budget)
-        panel.finish_requested.connect(self.engine.finish)
+        panel.command_requested.connect(self._do)
+
+    def _do(self, agent_id: str, command: str) -> None:
+        getattr(self.engine, "extend_budget" if command == "more" else command)(agent_id)
 
     def hear(self) -> None:
         for event in self.rig.events[self._heard :]:

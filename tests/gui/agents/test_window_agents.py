@@ -217,19 +217,19 @@ def test_pause_step_and_stop_from_the_panel(window, team, heard, qtbot):
     alpha = wait_agent(qtbot, window, "alpha", "waiting_answer")
     beta = wait_agent(qtbot, window, "beta", "waiting_answer")
     panel = panel_of(window)
-    panel.paused.emit(alpha.id)
+    panel.command_requested.emit(alpha.id, "pause")
     question = next(
         e.question for e in heard if isinstance(e, QuestionAsked) and e.agent_id == alpha.id
     )
     panel.answered.emit(question.id, "yes")
     wait_agent(qtbot, window, "alpha", "paused")
     assert len(team.requests["alpha"]) == 1
-    panel.stepped.emit(alpha.id)
+    panel.command_requested.emit(alpha.id, "step")
     qtbot.waitUntil(lambda: len(team.requests["alpha"]) == 2, timeout=WAIT)
     wait_agent(qtbot, window, "alpha", "paused")
-    panel.stopped.emit(beta.id)
+    panel.command_requested.emit(beta.id, "stop")
     wait_agent(qtbot, window, "beta", "stopped")
-    panel.resumed.emit(alpha.id)
+    panel.command_requested.emit(alpha.id, "resume")
     wait_agent(qtbot, window, "alpha", "completed")
 
 
@@ -331,7 +331,7 @@ def test_a_long_result_is_copied_whole(window, team, heard, qtbot):
     write(qtbot, window, "Go")
     alpha = wait_agent(qtbot, window, "alpha", "completed")
     QGuiApplication.clipboard().setText("")
-    panel_of(window).result_requested.emit(alpha.id)
+    panel_of(window).command_requested.emit(alpha.id, "copy")
     qtbot.waitUntil(lambda: bool(QGuiApplication.clipboard().text()), timeout=WAIT)
     assert QGuiApplication.clipboard().text() == long.strip()
 
@@ -535,7 +535,7 @@ def test_a_stopped_subagent_takes_no_message_and_its_lost_note_goes_to_main_once
     panel.select(alpha.id)
     panel.steered.emit(alpha.id, Note(new_note_id(), "use euros", kind="steer"))
     qtbot.waitUntil(lambda: shown_button(window, "noteWithdraw") is not None, timeout=WAIT)
-    panel.stopped.emit(alpha.id)
+    panel.command_requested.emit(alpha.id, "stop")
     wait_agent(qtbot, window, "alpha", "stopped")
     qtbot.waitUntil(lambda: shown_button(window, "steerNoteResend") is not None, timeout=WAIT)
     assert shown_button(window, "continueTurn") is None

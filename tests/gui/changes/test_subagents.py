@@ -50,8 +50,9 @@ def test_a_subagent_that_changed_files_is_undone_at_its_card_and_in_its_menu(pan
     know(panel, THEIRS)
     for one in (at_card(panel), in_menu(panel)):
         assert one.isEnabled()
-        with qtbot.waitSignal(panel.undo_requested, check_params_cb=lambda who: who == CHILD):
+        with qtbot.waitSignal(panel.command_requested) as hit:
             (one.click if isinstance(one, QAbstractButton) else one.trigger)()
+        assert hit.args == [CHILD, "undo"]
     assert at_card(panel).accessibleName() == "Undo its changes…"
 
 
