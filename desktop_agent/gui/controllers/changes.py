@@ -73,8 +73,6 @@ class ChangesController(Controller):
         self._last: UndoScope | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
         self._rest.timeout.connect(self.look)
-        self._news = QTimer(self, singleShot=True, interval=_NEWS_MS)
-        self._news.timeout.connect(lambda: self._frame.notices.remove(_NOTICE))
         # Whether the first look at the folder of a session that works may go on.
         self._shown_look: SessionId | None = None
         self._may_look: dict[SessionId, bool] = {}
@@ -482,14 +480,12 @@ class ChangesController(Controller):
             self.request_redo(self._last, is_seen=True)
 
     def _say(self, text: str, tone: str = "info", action: str = "") -> None:
-        self._news.stop()
         if not text:
             self._frame.notices.remove(_NOTICE)
             return
         title = {_REDO: self.tr("Redo"), _UNDO: self.tr("Undo")}.get(action, "")
-        self._frame.notices.put(_NOTICE, Notice(with_marks(text), tone, action, title))
-        if tone == "info":
-            self._news.start()
+        lasts = _NEWS_MS if tone == "info" else 0
+        self._frame.notices.put(_NOTICE, Notice(with_marks(text), tone, action, title, lasts))
 
 
 def _is_plain(report: UndoReport) -> bool:

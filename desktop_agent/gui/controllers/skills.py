@@ -21,7 +21,6 @@ from desktop_agent.gui.controllers.trust import TrustController
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_link
 from desktop_agent.gui.kit.preload import Preload
-from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.skills.text import few_names, setup_text
 
 if TYPE_CHECKING:
@@ -48,8 +47,6 @@ class SkillsController(Controller):
             self, ("transcript.document.answer", "skills.detail", "skills.page"), (load_parser,)
         )
         self._place = ("", "")
-        # What went well need not be put away by hand.
-        self._news = single_timer(self, _NEWS_MS, lambda: self._frame.notices.remove("skills"))
         self.library = SkillLibraryController(
             self._theme, self._frame, self._queries, self._say, lambda: self.root
         )
@@ -229,14 +226,13 @@ class SkillsController(Controller):
             self.library.cancel_update()
 
     def _say(self, text: str, tone: str = "info", action: str = "") -> None:
-        self._news.stop()
         if not text:
             self._frame.notices.remove("skills")
             return
         titles = {_USE: self.tr("Use in chat"), UNDO: self.tr("Undo"), CANCEL: self.tr("Cancel")}
-        self._frame.notices.put("skills", Notice(text, tone, action, titles.get(action, "")))
-        if tone == "info" and not text.endswith("…"):
-            self._news.start()
+        # What went well need not be put away by hand.
+        lasts = _NEWS_MS if tone == "info" and not text.endswith("…") else 0
+        self._frame.notices.put("skills", Notice(text, tone, action, titles.get(action, ""), lasts))
 
 
 def _open_folder(path: Path) -> None:

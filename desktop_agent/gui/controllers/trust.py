@@ -12,7 +12,6 @@ from desktop_agent.core.skills import FolderTrust, Skill, SkillDetail, SkillFile
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.safe_text import with_marks
-from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.skills.text import folder_name, is_asking
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ class TrustController(Controller):
         self._sheet: TrustSheet | None = None
         # The folder that the user has just decided to trust.
         self._awaited = ""
-        self._notice = single_timer(self, _NOTICE_MS, self.remove_notice)
 
     def show(self, trust: FolderTrust, skills: tuple[Skill, ...]) -> None:
         """Show how the folder stands; what was open of another one closes."""
@@ -69,7 +67,6 @@ class TrustController(Controller):
         self.remove_notice()
 
     def remove_notice(self) -> None:
-        self._notice.stop()
         self._frame.notices.remove(_NOTICE)
 
     def _put_notice(self, trust: FolderTrust) -> None:
@@ -79,8 +76,8 @@ class TrustController(Controller):
         self._awaited = ""
         text = self.tr("{folder} is trusted. You can take it back in the folder list.")
         name = with_marks(folder_name(trust.root))
-        self._frame.notices.put(_NOTICE, Notice(text.format(folder=name), "info"))
-        self._notice.start()
+        notice = Notice(text.format(folder=name), "info", lasts_ms=_NOTICE_MS)
+        self._frame.notices.put(_NOTICE, notice)
 
     def look(self) -> None:
         """Show what would be read, or is; where there is nothing, say so."""

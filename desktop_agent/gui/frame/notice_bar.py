@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.core.events import CommandRefused, EngineFailed, Event
@@ -26,12 +28,13 @@ _HINT_MS = 2000
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """One thing to say."""
+    """One thing to say. It goes by itself after `lasts_ms`, or without that stays."""
 
     text: str
     tone: str = "error"
     action: str = ""
     action_title: str = ""
+    lasts_ms: int = 0
 
 
 class NoticeBar(QFrame):
@@ -46,6 +49,7 @@ class NoticeBar(QFrame):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._notices: dict[str, Notice] = {}
+        self._ends: dict[str, QTimer] = {}
         self.setObjectName("noticeBar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._icon = IconLabel(theme, "circle-x", "err", 16, self)
@@ -62,7 +66,6 @@ class NoticeBar(QFrame):
         layout.addWidget(self._text, 1)
         layout.addWidget(self._action)
         layout.addWidget(self._close)
-        self._hint = single_timer(self, _HINT_MS, lambda: self.remove("hint"))
         self.hide()
 
     def apply(self, event: Event) -> None:
@@ -71,8 +74,11 @@ class NoticeBar(QFrame):
             self.put("engine", Notice(event.message, "error"))
 
     def put(self, key: str, notice: Notice) -> None:
-        self._notices.pop(key, None)
+        self._take_out(key)
         self._notices[key] = notice
+        if notice.lasts_ms:
+            self._ends[key] = single_timer(self, notice.lasts_ms, partial(self.remove, key))
+            self._ends[key].start()
         self._show()
 
     def put_behind(self, key: str, notice: Notice) -> None:
@@ -85,18 +91,18 @@ class NoticeBar(QFrame):
         return key in self._notices
 
     def remove(self, key: str) -> None:
-        if self._notices.pop(key, None) is not None:
+        if self._take_out(key):
             self._show()
 
-    def hint(self, text: str) -> None:
-        """Show a word on what a key will do, for two seconds."""
-        self.put("hint", Notice(text, "info"))
-        self._hint.start()
+    def hint(self, text: str, key: str = "hint") -> None:
+        """Show a word on what was done, or what a key will do, for two seconds."""
+        self.put(key, Notice(text, "info", lasts_ms=_HINT_MS))
 
-    @property
-    def is_hinting(self) -> bool:
-        """Whether the hint can still be read."""
-        return self._hint.isActive()
+    def _take_out(self, key: str) -> bool:
+        if (end := self._ends.pop(key, None)) is not None:
+            end.stop()
+            end.deleteLater()
+        return self._notices.pop(key, None) is not None
 
     def _show(self) -> None:
         self.setVisible(bool(self._notices))

@@ -65,6 +65,8 @@ from desktop_agent.gui.state.session_state import AgentPage, SessionState
 from desktop_agent.gui.window.actions import WindowActions
 from desktop_agent.gui.window.host import WindowHost
 
+_STOP = "stop"  # the notice that one more Esc does it
+
 
 class Start(msgspec.Struct, frozen=True):
     """How a window begins: in this folder, under a number, as a new one beside another."""
@@ -346,11 +348,11 @@ class MainWindow(QMainWindow):
         elif not self.flow.is_at_main and self.flow.info is not None:
             self.flow.show_agent(self.flow.info.main_agent)
         elif self._can_stop():
-            if self.frame.notices.is_hinting:
-                self.frame.notices.remove("hint")
+            if self.frame.notices.has(_STOP):
+                self.frame.notices.remove(_STOP)
                 self.frame.composer.request_stop()
             else:
-                self.frame.notices.hint(self.tr("Press Esc again to stop the agent"))
+                self.frame.notices.hint(self.tr("Press Esc again to stop the agent"), _STOP)
 
     def _take_key(self, event: QKeyEvent) -> bool:
         """F2 renames the session; Alt and an arrow go to a message from where nothing moves."""

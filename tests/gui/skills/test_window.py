@@ -269,8 +269,8 @@ def test_the_word_that_a_skill_was_added_goes_by_itself_or_with_another_folder(
         window.flow.open_folder(str(tmp_path))
     else:
         direct = Qt.FindChildOption.FindDirectChildrenOnly
-        clocks = window.skills.findChildren(QTimer, options=direct)
-        (news,) = [one for one in clocks if one.isActive() and one.isSingleShot()]
+        clocks = window.frame.notices.findChildren(QTimer, options=direct)
+        (news,) = [one for one in clocks if one.isActive()]
         news.timeout.emit()
     qtbot.waitUntil(lambda: not notice.isVisible(), timeout=WAIT)
 
