@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from shiboken6 import isValid
 
@@ -29,6 +29,7 @@ from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.links import open_path
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import with_plural
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.state.change_sets import MOST_UNHELD
 from desktop_agent.gui.state.session_state import NOTHING, AgentPage, Facet
 
@@ -71,13 +72,11 @@ class ChangesController(Controller):
         self._wanted: tuple[str, str] | None = None
         # What the notice's button takes back: an undo, or an undo of it.
         self._last: UndoScope | None = None
-        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._rest.timeout.connect(self.look)
+        self._rest = single_timer(self, _REST_MS, self.look)
         # Whether the first look at the folder of a session that works may go on.
         self._shown_look: SessionId | None = None
         self._may_look: dict[SessionId, bool] = {}
-        self._look_timer = QTimer(self, singleShot=True, interval=_LOOK_MS)
-        self._look_timer.timeout.connect(self._ask_first_look)
+        self._look_timer = single_timer(self, _LOOK_MS, self._ask_first_look)
         parts.bridge.received.connect(self._on_received)
         self._session.shown.connect(self._on_session)
         self._session.agent_shown.connect(self._on_agent_shown)

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
-from PySide6.QtCore import QTimer
-
 from desktop_agent.core.events import Event, McpChanged
 from desktop_agent.core.mcp import MOST_LOG_LINES, McpError, McpLine, McpServer, McpState
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
@@ -15,6 +13,7 @@ from desktop_agent.gui.controllers.full_pages import FullPages
 from desktop_agent.gui.controllers.server_offers import ServerOffersController
 from desktop_agent.gui.controllers.trust import TrustController
 from desktop_agent.gui.kit.preload import Preload
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ class ServersController(Controller):
         self._sheet: ServerSheet | None = None
         self._import_sheet: ImportSheet | None = None
         self._logs: dict[tuple[str, str], LogWindow] = {}
-        self._look = QTimer(self, singleShot=True, interval=_LOOK_MS)
-        self._look.timeout.connect(self._ask_log)
+        self._look = single_timer(self, _LOOK_MS, self._ask_log)
         self._session.followed.connect(self._on_followed)
         self._session.shown.connect(self._on_place)
         self._session.workspace_changed.connect(self._on_place)

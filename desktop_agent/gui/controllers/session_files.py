@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QStandardPaths, Qt, QTimer, QUrl
+from PySide6.QtCore import QStandardPaths, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from shiboken6 import isValid
 
@@ -18,7 +18,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.frame.notice_bar import Notice
 from desktop_agent.gui.kit.safe_text import with_marks
-from desktop_agent.gui.kit.widgets import named
+from desktop_agent.gui.kit.widgets import named, ticker
 
 if TYPE_CHECKING:
     import asyncio
@@ -127,9 +127,7 @@ class SessionFilesController(Controller):
         box.setWindowModality(Qt.WindowModality.NonModal)
         box.setMinimumDuration(_LONG_MS)
         self._boxes.add(box)
-        poll = QTimer(box, interval=_POLL_MS)
-        poll.timeout.connect(partial(self._ask_progress, box, path))
-        poll.start()
+        ticker(box, _POLL_MS, partial(self._ask_progress, box, path)).start()
         job = self._queries.run(self._guarded(work), "a session's file")
         box.canceled.connect(job.cancel)
         job.add_done_callback(partial(self._close, box))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
-
 from desktop_agent.core.events import Event, SideCallEnded, StepEnded
 from desktop_agent.core.ids import SessionId
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
 from desktop_agent.gui.controllers.full_pages import FullPages
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.state.session_state import Facet
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ class UsageController(Controller):
         self._full = full
         self._page: UsagePage | None = None
         self._is_over = False
-        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._rest.timeout.connect(self._look)
+        self._rest = single_timer(self, _REST_MS, self._look)
         self._session.followed.connect(self._on_followed)
 
     def open(self) -> None:

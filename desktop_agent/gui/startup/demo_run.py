@@ -25,6 +25,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.gui.bridge.backend import Compose
 from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import single_timer, ticker
 from desktop_agent.gui.startup.run import make_application, run_loop, show_defects, wait_for_paint
 from desktop_agent.gui.window.app_windows import AppWindows
 from desktop_agent.gui.window.main_window import MainWindow
@@ -48,10 +49,8 @@ class DemoRun(QObject):
         self._say = say
         self.exit_code = 1
         window.flow.shown.connect(self._send)
-        self._looking = QTimer(self, interval=_LOOK_MS)
-        self._looking.timeout.connect(self._allow)
-        self._waiting = QTimer(self, singleShot=True, interval=_LIMIT_MS)
-        self._waiting.timeout.connect(self._give_up)
+        self._looking = ticker(self, _LOOK_MS, self._allow)
+        self._waiting = single_timer(self, _LIMIT_MS, self._give_up)
         self._waiting.start()
 
     def take(self, batch: Sequence[Event]) -> None:

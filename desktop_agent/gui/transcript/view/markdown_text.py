@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, QTimer, QUrl, Signal
+from PySide6.QtCore import QSize, QUrl, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.gui.kit.theme import Theme
+from desktop_agent.gui.kit.widgets import single_timer
 from desktop_agent.gui.transcript.document.document import TranscriptDocument
 from desktop_agent.gui.transcript.document.highlighting import color_frame
 from desktop_agent.gui.transcript.document.markdown_writer import SHOW_ALL
@@ -37,8 +38,7 @@ class MarkdownText(TranscriptBrowser):
         self._shown = TranscriptDocument(self.document(), Styles(theme), lambda _: 0, lambda _: "")
         self.set_page(self._shown)
         self._shown.clear()
-        self._colors = QTimer(self, singleShot=True)
-        self._colors.timeout.connect(self._color)
+        self._colors = single_timer(self, 0, self._color)
         self.resized.connect(self._fit)
         self.anchorClicked.connect(self._on_link)
         theme.changed.connect(self._write_again)
