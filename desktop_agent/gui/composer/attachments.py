@@ -272,8 +272,8 @@ class AttachmentList(QObject):
 
     changed = Signal()
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         # By number, oldest first.
         self.entries: dict[int, Attachment] = {}
         self._aside: dict[int, Attachment] = {}

@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QMenu
 
 from desktop_agent import paths
 from desktop_agent.core.approvals import Mode
@@ -27,8 +27,8 @@ class ModeButton(MenuButton):
 
     mode_chosen = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "shield-check", parent, token="accent")
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "shield-check", token="accent")
         self.setObjectName("modeButton")
         self.mode: Mode = "ask"
         # A confirmation holds for it.

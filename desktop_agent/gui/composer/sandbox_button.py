@@ -25,8 +25,8 @@ class SandboxButton(GhostButton):
     check_requested = Signal()
     fix_requested = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "", "box", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "", "box")
         self.setObjectName("sandboxButton")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._state: SandboxState | None = None

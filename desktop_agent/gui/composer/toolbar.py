@@ -86,7 +86,7 @@ class ComposerBar(QWidget):
         self.cost = TextLabel("", "subtle", name="costLabel")
         self.meter = GhostButton(theme, "", name="contextMeter")
         self.meter.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.send = named(RoundButton(theme, "arrow-up", self.tr("Send message")), "sendButton")
+        self.send = named(RoundButton(theme, self.tr("Send message")), "sendButton")
         self.stop = TextButton(theme, self.tr("Stop"), "square", name="stopButton")
         self.second = TextButton(theme, "", name="secondButton")
         self.second.clicked.connect(lambda: self.sent.emit(True))
@@ -288,12 +288,11 @@ def _short(words: str, limit: int = 60) -> str:
 
 
 class RoundButton(EnterPresses, QAbstractButton):
-    """A filled circle with an icon, and a ring around it while it has the focus."""
+    """A filled circle with an arrow, and a ring around it while it has the focus."""
 
-    def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__()
         self._theme = theme
-        self._icon = icon
         self.setAccessibleName(name)
         self.setToolTip(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -335,7 +334,7 @@ class RoundButton(EnterPresses, QAbstractButton):
             painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
         token = "onAccent" if self.isEnabled() else "muted"
         size = theme.icon_px(18)
-        pixmap = theme.pixmap(self._icon, token, size, self.devicePixelRatioF())
+        pixmap = theme.pixmap("arrow-up", token, size, self.devicePixelRatioF())
         corner = circle.center()
         painter.drawPixmap(round(corner.x() - size / 2), round(corner.y() - size / 2), pixmap)
         painter.end()

@@ -69,10 +69,6 @@ class SkillsController(Controller):
         known = self._found.get(self.root)
         return known.skills if known is not None else ()
 
-    @property
-    def is_open(self) -> bool:
-        return self._full.is_shown(self._page)
-
     def _on_received(self, batch: Sequence[Event]) -> None:
         changed = [event for event in batch if isinstance(event, SkillsChanged)]
         for event in changed:

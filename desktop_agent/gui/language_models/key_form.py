@@ -37,10 +37,8 @@ class KeyForm(QWidget):
     check_requested = Signal(str, str, str)
     accepted = Signal(str, str, str)
 
-    def __init__(
-        self, theme: Theme, parent: QWidget | None = None, *, asks_place: bool = True
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, *, asks_place: bool = True) -> None:
+        super().__init__()
         self._asks_place = asks_place
         self.setObjectName("keyForm")
         # None while this computer is being asked: nothing is promised then.

@@ -137,7 +137,7 @@ class ServerDetail(DetailPane):
         self._tools = ToolsBox(theme)
         self._resources = OfferedList(theme, self.tr("Resources"), "serverResources")
         self._prompts = OfferedList(theme, self.tr("Prompts"), "serverPrompts")
-        self._facts = FactsGrid(theme, "serverFacts")
+        self._facts = FactsGrid(theme)
         self._log_title = TextLabel(self.tr("Last lines it wrote"), "strong")
         self._open_log = GhostButton(theme, self.tr("Open log"), name="openServerLog")
         self._log = named(ReadOnlyText(), "serverLog", self.tr("Last lines it wrote"))

@@ -35,9 +35,9 @@ class FactsGrid(QWidget):
 
     wanted = Signal(str)
 
-    def __init__(self, theme: Theme, name: str) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setObjectName(name)
+        self.setObjectName("serverFacts")
         self._theme = theme
         self._facts: tuple[Fact, ...] = ()
         self._values: dict[str, WholeText] = {}

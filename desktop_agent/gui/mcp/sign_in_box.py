@@ -34,8 +34,8 @@ class SignInBox(QFrame):
     cancelled = Signal()
     ended = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("signInBox")
         self.setAccessibleName(self.tr("Signing in"))
         self._url = ""

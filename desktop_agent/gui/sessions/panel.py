@@ -153,12 +153,6 @@ class SessionPanel(QWidget):
         self._grouping.setAccessibleName(say)
         self._show_rows()
 
-    def rename_current(self) -> None:
-        """Begin to rename the session that the cursor is on."""
-        index = self.list.currentIndex()
-        if index.isValid():
-            self.list.edit(index)
-
     def rename(self, session_id: str) -> None:
         """Begin to rename a session that is listed."""
         index = self._model.index_of(session_id)

@@ -170,8 +170,8 @@ class UpdateGroup(SettingGroup):
 
     check_requested = Signal()
 
-    def __init__(self, theme: Theme, weekly: Switch, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "", parent)
+    def __init__(self, theme: Theme, weekly: Switch) -> None:
+        super().__init__(theme, "")
         self.setAccessibleName(self.tr("Updates"))
         self._page = ""
         self._check = TextButton(theme, self.tr("Check for updates"), name="checkUpdates")

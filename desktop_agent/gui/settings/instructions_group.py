@@ -26,8 +26,8 @@ class InstructionsBox(QPlainTextEdit):
 
     chosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._value = ""
         self._shown: str = ""
         self.setObjectName("ownInstructions")

@@ -45,8 +45,8 @@ class PlaceForm(QWidget):
     install_requested = Signal(object)
     accepted = Signal(object, object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("placeForm")
         self._taken: frozenset[str] = frozenset()
         self._edited: Place | None = None

@@ -76,8 +76,8 @@ class RefuseRuleForm(QWidget):
 
     made = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._folder = ""
         self._kind = "commands"
         self._kinds = ChoiceBox(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QDateTime, QLocale, Signal
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.changes import UndoUsage
 from desktop_agent.gui.kit.dialogs.question import Question
@@ -27,8 +26,8 @@ class UndoGroup(SettingGroup):
 
     emptied = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "")
         self._stack.insertWidget(0, TextLabel(self.tr("Kept for undo"), "section"))
         self.setObjectName("undoGroup")
         self.set_usage(())

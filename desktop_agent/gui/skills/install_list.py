@@ -53,8 +53,8 @@ class SkillChecklist(QWidget):
 
     ticked = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._replaces = False
         self.setObjectName("skillChecklist")

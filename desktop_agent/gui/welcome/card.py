@@ -71,8 +71,8 @@ def step_column(step: QWidget, title: str, about: str) -> QVBoxLayout:
 class ModelCombo(NamedChoice):
     """Models to choose from, the best one chosen; those without tools come last and say so."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         self.setObjectName("modelCombo")
         self.setAccessibleName(name)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)

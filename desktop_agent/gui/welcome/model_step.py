@@ -113,8 +113,8 @@ class ModelStep(QWidget):
     server_added = Signal(object)
     models_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         # None while the sources are being asked.
         self._models: tuple[ModelInfo, ...] | None = None

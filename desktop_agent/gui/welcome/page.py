@@ -101,8 +101,8 @@ class FolderStep(QWidget):
     folder_chosen = Signal(str)
     back_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._doubtful = ""
         self.setObjectName("folderStep")

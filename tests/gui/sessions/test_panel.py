@@ -101,13 +101,13 @@ def test_f2_renames_in_place_and_esc_changes_nothing(panel, qtbot):
     show(panel, info(1, "Old name"))
     panel.set_current("se_1")
     panel.list.setFocus()
-    panel.rename_current()
+    panel.rename("se_1")
     editor = panel.list.findChild(QLineEdit, "renameSession")
     qtbot.keyClicks(editor, "New name")
     with qtbot.waitSignal(panel.renamed) as renamed:
         qtbot.keyClick(editor, Qt.Key.Key_Return)
     assert renamed.args == ["se_1", "New name"]
-    panel.rename_current()
+    panel.rename("se_1")
     editor = panel.list.findChildren(QLineEdit, "renameSession")[-1]
     qtbot.keyClicks(editor, "Nothing")
     with qtbot.assertNotEmitted(panel.renamed):
@@ -118,7 +118,7 @@ def test_a_list_that_changes_while_a_name_is_typed_keeps_the_field(panel, qtbot)
     show(panel, info(1, "Mine"))
     panel.set_current("se_1")
     panel.list.setFocus()
-    panel.rename_current()
+    panel.rename("se_1")
     show(panel, info(2, "Newer"), info(1, "Mine"))
     editor = panel.list.findChild(QLineEdit, "renameSession")
     qtbot.keyClicks(editor, "Still typing")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
-from desktop_agent.core.ids import MessageId
 from desktop_agent.core.messages import Message
 from desktop_agent.core.sessions import BranchPoint
 from desktop_agent.gui.transcript.state.items import BranchItem
@@ -35,11 +32,10 @@ class BranchPoints:
         has_begun, self._has_begun = self._has_begun, False
         item = self._points.get(message.id)
         if item is None and has_begun and self._unwritten is not None:
-            item = self._points[message.id] = replace(self._unwritten, message_id=message.id)
+            item = self._points[message.id] = self._unwritten
             self._unwritten = None
         return [item] if item is not None else []
 
 
 def _item(point: BranchPoint) -> BranchItem:
-    message_id = point.message_id or MessageId("")
-    return BranchItem(f"branch/{point.fork}", message_id, point.place, point.heads)
+    return BranchItem(f"branch/{point.fork}", point.place, point.heads)

@@ -261,7 +261,6 @@ class BranchItem(msgspec.Struct, frozen=True):
     """Under a message of the user's: other branches begin in its place. As in a BranchPoint."""
 
     key: str
-    message_id: MessageId
     place: int
     heads: tuple[int, ...]
 
