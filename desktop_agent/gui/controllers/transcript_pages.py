@@ -63,8 +63,6 @@ class SessionPages(QObject):
         # A transcript is 5 MB: that of a session shown empty waits for the first event.
         self._blank: AgentPage | None = None
         self._pages: OrderedDict[AgentId, TranscriptView] = OrderedDict()
-        self._first_seqs: dict[AgentId, int] = {}
-        self._paths: dict[AgentId, int] = {}
         # Set while the user looks at something else: what happens there brings no page.
         self.is_held = False
 
@@ -128,10 +126,8 @@ class SessionPages(QObject):
     def follow_path(self, page: AgentPage) -> bool:
         """Show the branch that a page is of, in a transcript that was kept of another one."""
         view = self._pages.get(page.agent_id)
-        is_other = self._paths.get(page.agent_id) != page.path
+        is_other = view is None or view.path != page.path
         if view is not None and is_other:
-            self._paths[page.agent_id] = page.path
-            self._first_seqs[page.agent_id] = page.first_seq
             view.show_path(page)
             view.know_changes(self.state.changes_of(page.info.id))
         return is_other
@@ -154,8 +150,6 @@ class SessionPages(QObject):
             self._stack.setCurrentWidget(view)
         view.is_read_only = page.info.id in self.state.elsewhere
         view.open(page)
-        self._first_seqs[agent_id] = page.first_seq
-        self._paths[agent_id] = page.path
         self.page_made.emit(view, agent_id)
         while len(self._pages) > _KEPT:
             self.drop(next(iter(self._pages)))
@@ -177,21 +171,19 @@ class SessionPages(QObject):
 
     def drop(self, agent_id: AgentId) -> None:
         view = self._pages.pop(agent_id, None)
-        self._first_seqs.pop(agent_id, None)
-        self._paths.pop(agent_id, None)
         if view is not None:
             self._stack.removeWidget(view)
             view.deleteLater()
 
     def first_seq(self, agent_id: AgentId) -> int:
         """Return the number of the oldest event that is shown."""
-        return self._first_seqs.get(agent_id, 1)
+        view = self._pages.get(agent_id)
+        return view.first_seq if view is not None else 1
 
     def prepend(self, agent_id: AgentId, events: Sequence[AgentEvent], first_seq: int) -> None:
         view = self._pages.get(agent_id)
         if view is not None:
             view.prepend(events, first_seq)
-            self._first_seqs[agent_id] = first_seq
 
 
 def load_parser() -> None:

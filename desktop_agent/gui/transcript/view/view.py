@@ -65,6 +65,8 @@ class TranscriptView(CardHost):
         self, theme: Theme, parent: QWidget | None = None, *, clocks: Clocks | None = None
     ) -> None:
         super().__init__(theme, clocks or Clocks(), parent)
+        # The number of the oldest event that is shown, and the branch that they are of.
+        self.first_seq, self.path = 1, 0
         self._waiting = 0
         self._laid_out = QRect()
         self.setObjectName("transcriptView")
@@ -98,6 +100,7 @@ class TranscriptView(CardHost):
     def open(self, page: AgentPage) -> None:
         """Show another agent, its newest messages first."""
         self.session = page.info
+        self.first_seq, self.path = page.first_seq, page.path
         self.transcript = Transcript.of_page(page)
         self.unfolded.clear()
         self.last_event_at = self.clocks.wall()
@@ -145,6 +148,7 @@ class TranscriptView(CardHost):
 
     def prepend(self, events: Sequence[AgentEvent], first_seq: int) -> None:
         """Take in older messages; what the user looks at stays where it is."""
+        self.first_seq = first_seq
         self.transcript.prepend(events)
         self._window.add_earlier(has_earlier=first_seq > 1)
         self._sync()
