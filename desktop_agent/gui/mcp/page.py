@@ -102,7 +102,6 @@ class ServersPage(ListPage[SwitchList, ServerDetail]):
         return page
 
     def _connect(self) -> None:
-        self.search.stepped.connect(lambda: self.list.setFocus(Qt.FocusReason.TabFocusReason))
         self._import.clicked.connect(self.import_requested)
         self.list.pointed.connect(self._on_pointed)
         self.list.opened.connect(self._open_detail)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_agent.core.skills import Skill
@@ -85,9 +85,8 @@ class SkillsPage(ListPage[SkillList, SkillDetailPane]):
         self._folder.setToolTip(self.tr("Open the folder of your own skills"))
         self._add = TextButton(theme, self.tr("Add skill…"), "plus", pane, name="addSkill")
         close = self._make_close(pane, "leaveSkills")
-        self.search = search = SearchField(theme, self.tr("Filter skills"), pane)
-        search.setObjectName("filterSkills")
-        search.stepped.connect(self._step_into_list)
+        self.search = SearchField(theme, self.tr("Filter skills"), pane)
+        self.search.setObjectName("filterSkills")
         self._tabs = TabRow(
             theme, self.tr("Which skills"), "skillTab", dict.fromkeys(TABS, ""), pane
         )
@@ -159,11 +158,6 @@ class SkillsPage(ListPage[SkillList, SkillDetailPane]):
         """What is typed in the list is looked for: a Space after it is no switch."""
         self.search.setFocus(Qt.FocusReason.OtherFocusReason)
         self.search.insert(letters)
-
-    def _step_into_list(self, event: QKeyEvent) -> None:
-        self.list.setFocus(Qt.FocusReason.TabFocusReason)
-        if event.key() == Qt.Key.Key_Up:
-            self.list.keyPressEvent(event)
 
     def _place(self) -> None:
         super()._place()

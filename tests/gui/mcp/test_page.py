@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from PySide6.QtCore import Qt
 
 from desktop_agent.core.mcp import McpServer, McpState
 from desktop_agent.gui.mcp.dialogs import ServerSheet
@@ -27,6 +28,19 @@ def test_after_a_server_was_removed_the_next_key_is_for_the_list(qtbot, theme):
     page.set_states(tuple(one for one in states if one.server.name != shown.server.name))
     qtbot.waitFocus(page.list)
     assert page.detail.state.server.name != shown.server.name
+
+
+def test_down_goes_from_the_filter_into_the_list(qtbot, theme):
+    page = ServersPage(theme)
+    qtbot.addWidget(page)
+    with qtbot.waitExposed(page):
+        page.show()
+    page.activateWindow()
+    page.set_states(gallery_servers.states())
+    page.enter()
+    qtbot.waitFocus(page.search)
+    qtbot.keyClick(page.search, Qt.Key.Key_Down)
+    qtbot.waitFocus(page.list)
 
 
 @pytest.mark.parametrize("is_sse", [True, False])

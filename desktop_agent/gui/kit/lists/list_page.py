@@ -113,6 +113,7 @@ class ListPage(QWidget, Generic[View, Detail]):
         row((pane, 1), (self.detail, 1), spacing=0, within=self)
         self.search.textChanged.connect(self._show_rows)
         self.search.left.connect(self.left)
+        self.search.stepped.connect(lambda: self.list.setFocus(Qt.FocusReason.TabFocusReason))
         self._tabs.chosen.connect(self._show_rows)
         self._add.clicked.connect(self.add_requested)
         self.detail.left.connect(self._leave_detail)
