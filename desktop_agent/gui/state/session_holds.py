@@ -15,6 +15,7 @@ OF_AGENT = frozenset({
     "send", "edit_note", "withdraw_note", "edit_tasks", "stop", "stop_call", "stop_and_send",
     "resume", "pause", "step", "finish", "extend_budget", "set_budget", "begin_branch", "compact",
     "undo_compaction", "clear_context", "type_into_job", "stop_job", "allow_outside", "ask_aside",
+    "run_on",
 })  # fmt: skip
 OF_REQUEST = frozenset({"decide", "answer"})
 OF_SESSION = frozenset({

@@ -77,7 +77,7 @@ def test_of_every_command_it_is_known_whether_it_changes_a_session() -> None:
     commands = {name for base in EngineCommands.__mro__ for name in vars(base)}
     commands = {name for name in commands if not name.startswith("_")}
     changing = OF_AGENT | OF_REQUEST | OF_SESSION
-    assert commands - FREE == changing - {"ask_aside"}
+    assert commands - FREE == changing - {"ask_aside", "run_on"}
     assert not changing & FREE
 
 
@@ -86,6 +86,7 @@ def test_a_command_is_about_the_session_of_its_agent_or_of_what_is_asked() -> No
     asked = Question(QuestionId("qu_1"), MAIN, "c1", "Which?", (), 1.0)
     state.apply(QuestionAsked(MAIN, asked))
     assert session_changed_by(state, "send", (MAIN,)) == ONE
+    assert session_changed_by(state, "run_on", (MAIN, "box", "Look")) == ONE
     assert session_changed_by(state, "answer", ("qu_1", "This")) == ONE
     assert session_changed_by(state, "rename_session", (TWO, "x")) == TWO
     assert session_changed_by(state, "pin_session", (ONE, True)) is None
