@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QStackedWidget, QWidget
 
 from desktop_agent.core.changes import JudgedResult, SessionChanges
@@ -21,12 +21,12 @@ from desktop_agent.gui.changes.rows import (
     result_rows,
 )
 from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.lists.list_page import FullPage
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
-    IconButton,
     IconLabel,
     Separator,
     TextButton,
@@ -40,7 +40,7 @@ from desktop_agent.gui.transcript.document.user_message import clock_text
 _BOTH_FROM = 760
 
 
-class ChangesPage(QWidget):
+class ChangesPage(FullPage):
     """The list on the leading side, the diff on the trailing one; below it if narrow.
 
     Signals:
@@ -50,7 +50,7 @@ class ChangesPage(QWidget):
         apply_requested(ChangeRow | None): what it is of, or every result that fits
         open_requested(ChangeRow): its file, in the user's program
         talk_requested(ChangeRow): the call that made it, in the conversation
-        patch_requested, folder_requested, left
+        patch_requested, folder_requested
         returned: the user comes back to the window, perhaps from an editor
     """
 
@@ -61,18 +61,15 @@ class ChangesPage(QWidget):
     talk_requested = Signal(object)
     patch_requested = Signal()
     folder_requested = Signal()
-    left = Signal()
     returned = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, "changesPage", parent)
         self._changes = SessionChanges()
         self._session_id = SessionId("")
         self._named = Named({}, {})
         self._judged: dict[str, JudgedResult] = {}
         self._maker = RowMaker(self._session_id, self._named)
-        self.setObjectName("changesPage")
         self.setAccessibleName(self.tr("Changes"))
         self.list = ChangeList(theme, self)
         self.detail = ChangeDetail(theme, self)
@@ -156,8 +153,7 @@ class ChangesPage(QWidget):
         self._apply = TextButton(theme, "", "check", holder, name="applyFitting")
         for button in (self._folder, self._patch, self._undo, self._apply):
             flow.addWidget(button)
-        words = self.tr("Back to the conversation")
-        self._close = IconButton(theme, "x", words, head, keys="Esc", name="leaveChanges")
+        self._close = self._make_close(head, "leaveChanges")
         edge, gap = theme.space("xl"), theme.space("m")
         top = Qt.AlignmentFlag.AlignTop
         self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -211,7 +207,6 @@ class ChangesPage(QWidget):
     def _connect(self) -> None:
         self._tabs.chosen.connect(self._show_rows)
         self._apply.clicked.connect(lambda: self.apply_requested.emit(None))
-        self._close.clicked.connect(self.left)
         self._folder.clicked.connect(self.folder_requested)
         self._patch.clicked.connect(self.patch_requested)
         self._undo.clicked.connect(lambda: self.undo_requested.emit(None))
@@ -290,9 +285,3 @@ class ChangesPage(QWidget):
         is_change = event.type() == QEvent.Type.ActivationChange
         if is_change and self.isActiveWindow() and self.isVisible():
             self.returned.emit()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
-        else:
-            super().keyPressEvent(event)

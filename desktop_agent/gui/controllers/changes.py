@@ -256,7 +256,6 @@ class ChangesController(Controller):
 
         self._page = page = ChangesPage(self._theme, self._frame.stack)
         self._full.add(page)
-        page.left.connect(self._full.leave)
         page.returned.connect(self.look)
         page.pointed.connect(self._ask_diff)
         page.undo_requested.connect(self._on_undo_requested)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.gui.controllers.controller import Controller, WindowParts
+
+if TYPE_CHECKING:
+    from desktop_agent.gui.kit.lists.list_page import FullPage
 
 
 class FullPages(Controller):
@@ -27,8 +32,9 @@ class FullPages(Controller):
         """Whether a page is in front."""
         return page is not None and self._frame.stack.currentWidget() is page
 
-    def add(self, page: QWidget) -> None:
+    def add(self, page: FullPage) -> None:
         """Take in a page; once."""
+        page.left.connect(self.leave)
         self._pages_known.append(page)
         self._frame.stack.addWidget(page)
 

@@ -108,7 +108,6 @@ class ServersController(Controller):
         self._page = page = ServersPage(self._theme, self._frame.stack)
         detail, engine = page.detail, self._engine
         self._full.add(page)
-        page.left.connect(self._full.leave)
         page.add_requested.connect(self.add)
         page.import_requested.connect(self._import)
         page.pointed.connect(self._ask_log)

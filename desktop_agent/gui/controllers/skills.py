@@ -146,7 +146,6 @@ class SkillsController(Controller):
 
         self._page = page = SkillsPage(self._theme, self._frame.stack)
         self._full.add(page)
-        page.left.connect(self._full.leave)
         page.add_requested.connect(self.library.add)
         page.dropped.connect(self.library.add)
         page.folder_requested.connect(self._open_own_folder)

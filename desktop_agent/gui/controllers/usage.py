@@ -46,7 +46,6 @@ class UsageController(Controller):
 
         self._page = page = UsagePage(self._theme, self._frame.stack)
         self._full.add(page)
-        page.left.connect(self._full.leave)
         page.asked.connect(self._look)
         page.session_chosen.connect(self._open_session)
         page.said.connect(self._frame.notices.hint)

@@ -6,16 +6,15 @@ from datetime import date
 from functools import partial
 
 from PySide6.QtCore import QIODevice, QSaveFile, QStandardPaths, Qt, Signal
-from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from desktop_agent.core.usage import UsageLine, UsageReport
 from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.lists.list_page import FullPage
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
-    IconButton,
     IconLabel,
     Separator,
     TextLabel,
@@ -39,25 +38,21 @@ from desktop_agent.gui.usage.text import (
 _LEAST_ROWS = 4
 
 
-class UsagePage(QWidget):
+class UsagePage(FullPage):
     """Signals:
     asked(str): for the report from this day on (empty: of all there is)
     session_chosen(str): its id
     said(str): what became of a file
-    left: back to the conversation
     """
 
     asked = Signal(str)
     session_chosen = Signal(str)
     said = Signal(str)
-    left = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, "usagePage", parent)
         self._report = UsageReport()
         self._is_measure_chosen = False
-        self.setObjectName("usagePage")
         self.setAccessibleName(self.tr("Usage"))
         self._pages = QStackedWidget(self)
         self._pages.addWidget(plain_area(self._make_body()))
@@ -109,10 +104,9 @@ class UsagePage(QWidget):
         self._periods.choose("30")
         self._export = GhostButton(theme, self.tr("Export CSV…"), "download", head)
         self._export.setObjectName("exportUsage")
-        words = self.tr("Back to the conversation")
-        self._close = IconButton(theme, "x", words, head, keys="Esc", name="leaveUsage")
+        close = self._make_close(head, "leaveUsage")
         gap, edge = theme.space("m"), theme.space("xl")
-        parts = (title, (self._periods, 1), self._export, self._close)
+        parts = (title, (self._periods, 1), self._export, close)
         line = row(*parts, spacing=gap, within=head)
         line.setContentsMargins(edge, theme.space("l"), theme.space("l"), theme.space("m"))
         return head
@@ -165,7 +159,6 @@ class UsagePage(QWidget):
         self._periods.chosen.connect(lambda: self.asked.emit(self.since))
         self._measures.chosen.connect(self._on_measure_chosen)
         self._groups.chosen.connect(self._show_lines)
-        self._close.clicked.connect(self.left)
         self._export.clicked.connect(self._ask_where)
         self.table.chosen.connect(self._on_chosen)
 
@@ -210,11 +203,3 @@ class UsagePage(QWidget):
         is_written = is_written and file.write(data) == len(data) and file.commit()
         said = self.tr("Saved as {path}") if is_written else self.tr("Not saved: {why}")
         self.said.emit(said.format(path=path, why=file.errorString()))
-
-    # -- events ------------------------------------------------------------------------------
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
-        else:
-            super().keyPressEvent(event)

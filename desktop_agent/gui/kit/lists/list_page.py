@@ -1,4 +1,4 @@
-"""A page of a list: title, filter and tabs over it, and beside it what is chosen there."""
+"""Pages in the place of the conversation; such as a list with what is chosen in it beside it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,31 @@ from desktop_agent.gui.kit.widgets import GhostButton, IconButton, IconLabel, Te
 
 _BOTH_FROM = 820
 _EMPTY_WIDTH = 520
+
+
+class FullPage(QWidget):
+    """Takes the room of the conversation.
+
+    Signals:
+        left: back to the conversation, as by Esc
+    """
+
+    left = Signal()
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setObjectName(name)
+
+    def _make_close(self, parent: QWidget, name: str) -> IconButton:
+        words = self.tr("Back to the conversation")
+        return IconButton(self._theme, "x", words, parent, keys="Esc", name=name, clicked=self.left)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
 
 
 class DetailPane(QFrame):
@@ -58,18 +83,16 @@ View = TypeVar("View", bound=PageList)
 Detail = TypeVar("Detail", bound=DetailPane)
 
 
-class ListPage(QWidget, Generic[View, Detail]):
+class ListPage(FullPage, Generic[View, Detail]):
     """The list on the leading side, what is chosen on the trailing one; one of them if narrow.
 
     Who derives from it makes the parts and calls `_join`. The first tab is `all`.
 
     Signals:
         add_requested: open the dialog to add one
-        left: back to the conversation
     """
 
     add_requested = Signal()
-    left = Signal()
     list: View
     detail: Detail
     search: SearchField
@@ -78,10 +101,8 @@ class ListPage(QWidget, Generic[View, Detail]):
     _add: QAbstractButton
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, name, parent)
         self._has_any = self._shows_detail = False
-        self.setObjectName(name)
 
     def choose(self, key: str) -> None:
         """Look at the one of this key."""
@@ -102,10 +123,6 @@ class ListPage(QWidget, Generic[View, Detail]):
     def is_narrow(self) -> bool:
         """Whether there is no room for list and detail side by side."""
         return self.width() < _BOTH_FROM * self._theme.text_px("ui") / 13
-
-    def _make_close(self, pane: QWidget, name: str) -> IconButton:
-        words = self.tr("Back to the conversation")
-        return IconButton(self._theme, "x", words, pane, keys="Esc", name=name, clicked=self.left)
 
     def _join(self, pane: QWidget) -> None:
         """Lay out the pane of the list and the detail, and have them follow each other."""
@@ -152,12 +169,10 @@ class ListPage(QWidget, Generic[View, Detail]):
         self._place()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() != Qt.Key.Key_Escape:
-            super().keyPressEvent(event)
-        elif self.is_narrow and self._shows_detail:
+        if event.key() == Qt.Key.Key_Escape and self.is_narrow and self._shows_detail:
             self._leave_detail()
         else:
-            self.left.emit()
+            super().keyPressEvent(event)
 
 
 def fill_pane(
