@@ -80,8 +80,7 @@ def run_window(
 ) -> int:
     """Show the windows and run until the last is closed; the log begins behind the first paint.
 
-    When the app runs already, the folder goes there, and the settings are left to it: a damaged
-    file is put aside by who tells of it. `said` is what the window is to say of the settings.
+    When the app runs already, the folder goes there. `load` may fill `said`, for the window to say.
     """
     place = paths.config_dir() / "window.socket"
     door = be_first(place, folder)

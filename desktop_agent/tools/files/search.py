@@ -217,7 +217,7 @@ def _not_searched(folder: Path, args: GrepArguments, ctx: ToolContext) -> str:
     if not found:
         return ""
     count = f"{len(found)}{'+' if len(found) == _MOST_DOCUMENTS or walk.was_cut else ''}"
-    return f"\n[Not searched: {count} documents, such as {_shown(found[0])}; `read` opens them.]"
+    return f"\n[Not searched: {count} documents, such as {as_text(found[0])}; `read` opens them.]"
 
 
 def _matches(
