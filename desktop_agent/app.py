@@ -100,8 +100,9 @@ def _refuse(problem: str) -> int:
 def _refuse_window(problem: str) -> int:
     from desktop_agent.gui.startup.refusal import tell_refusal
 
+    code = _refuse(problem)
     tell_refusal(problem)
-    return 1
+    return code
 
 
 # Each start imports what only it needs: none waits for another's parts.

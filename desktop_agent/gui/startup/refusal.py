@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.gui.startup.display import display_problem
 
 _TITLE = "Desktop Agent"
@@ -21,8 +22,7 @@ _PROGRAMS = (
 
 
 def tell_refusal(problem: str) -> None:
-    """Say in the terminal why no window opens, and on the desktop where there is no terminal."""
-    print(f"desktop-agent: {problem}", file=sys.stderr)
+    """Say on the desktop why no window opens, where no terminal does."""
     if is_told_on_desktop(sys.stderr, os.environ):
         _show(problem)
 
@@ -70,5 +70,6 @@ def _have_shown(problem: str) -> None:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 check=False,
+                creationflags=NO_WINDOW,
             )
             return

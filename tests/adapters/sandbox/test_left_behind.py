@@ -51,9 +51,10 @@ async def test_a_link_by_the_name_of_a_folder_that_runs_is_set_aside(bench: Benc
 
 
 async def test_a_flood_of_files_hides_no_task_made_later_in_an_empty_folder(bench: Bench) -> None:
+    """Where the folder is listed among the first, it is read-only; else the file is set aside."""
     await bench.run("for i in $(seq 210); do : > $i.key; done; mkdir .vscode")
-    (line,) = (await bench.run("echo {} > .vscode/tasks.json")).lines
-    assert line.startswith(f"{bench.work}/.vscode/tasks.json would run by itself")
+    await bench.run("echo {} > .vscode/tasks.json")
+    assert not (bench.work / ".vscode/tasks.json").exists()
 
 
 # Repositories inside git's own folders, which are not searched, and `.git` files that lead there.
