@@ -46,7 +46,7 @@ class ChangeDetail(QWidget):
         self._row: ChangeRow | None = None
         self._view: DiffView | None = None
         self._shown: Display | None = None
-        self._has_counts = True
+        self._is_roomy = True
         self.setObjectName("changeDetail")
         self._path = ElidedLabel("", Qt.TextElideMode.ElideMiddle, "strong", self)
         self._path.setObjectName("changePath")
@@ -86,10 +86,9 @@ class ChangeDetail(QWidget):
         if shown is None:
             return
         self._path.set_text(shown.title)
-        self.show_counts(is_shown=self._has_counts)
         self._mark.setText(shown.mark)
         self._mark.set_role(_ROLES.get(shown.tone, "muted"))
-        self._mark.setVisible(bool(shown.mark))
+        self.set_roomy(is_roomy=self._is_roomy)
         self._compare.setVisible(shown.is_changed_since)
         self._talk.setVisible(bool(shown.call_id))
         self._undo.setVisible(not shown.result)
@@ -103,11 +102,12 @@ class ChangeDetail(QWidget):
             self._drop_view()
             self._say("" if shown.path else shown.detail)
 
-    def show_counts(self, *, is_shown: bool) -> None:
-        """Say how many lines were changed, where there is room for it: the list says it too."""
-        self._has_counts = is_shown
-        row = self._row if is_shown else None
+    def set_roomy(self, *, is_roomy: bool) -> None:
+        """Say how many lines were changed, and what became of them, or leave it to the list."""
+        self._is_roomy = is_roomy
+        row = self._row if is_roomy else None
         self._counts.show_counts(*((0, 0) if row is None else (row.added, row.removed)))
+        self._mark.setVisible(row is not None and bool(row.mark))
 
     @property
     def is_compared(self) -> bool:

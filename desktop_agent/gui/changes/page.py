@@ -278,7 +278,7 @@ class ChangesPage(FullPage):
             self._body.setStretch(0, 5 if is_narrow else 3)
             self._head.setDirection(direction)
             self._line.setVisible(not is_narrow)
-            self.detail.show_counts(is_shown=not is_narrow)
+            self.detail.set_roomy(is_roomy=not is_narrow)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -5,7 +5,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPushButton
 
-from desktop_agent.core.changes import ChangedFile, SessionChanges, UndoScope
+from desktop_agent.core.changes import (
+    ChangedFile,
+    JudgedResult,
+    PlannedFile,
+    Result,
+    SessionChanges,
+    UndoScope,
+)
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.changes.page import ChangesPage
 from desktop_agent.gui.changes.rows import Named
@@ -327,6 +334,21 @@ def test_in_a_narrow_window_everything_has_its_place(page, theme, scale):
         inside = page.rect().contains(one.rect().translated(one.mapTo(page, one.rect().topLeft())))
         assert inside, name
     assert page.minimumSizeHint().width() <= 500
+
+
+def test_in_a_narrow_window_what_is_done_with_an_overlapping_result_is_whole(page, theme):
+    theme.configure("light", 200, True)
+    page.resize(640, 800)
+    result = made("re_1", file("src/retry.py", added=6, removed=2), agent=CHILD, kind="result")
+    named = Named({**NAMED.agents, MAIN: "plot the delays of all attempts"}, NAMED.messages)
+    page.show_changes(SessionChanges(results=(Result(result),)), SESSION, named)
+    overlaps = PlannedFile("src/retry.py", "conflict", by=MAIN)
+    page.show_judged((JudgedResult("re_1", (overlaps,)),))
+    page.show_results_of(CHILD)
+    page.list.setCurrentIndex(page.list.model().index(1))
+    for name in ("compareChanged", "openChanged", "applyResult"):
+        assert page.findChild(QAbstractButton, name).isVisible(), name
+    assert page.minimumSizeHint().width() <= 640, "a window does not give it more"
 
 
 def test_with_large_text_in_a_window_of_900_pixels_two_files_are_seen_whole(page, theme):
