@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 
 from desktop_agent.core.network.command_proxy import PORT
 
@@ -52,6 +53,11 @@ def split_place(text: str) -> tuple[str, int]:
     """
     port = local_port(text)
     return (LOCALHOST, port) if port else split_authority(text, 0)
+
+
+def pasted_place(text: str) -> tuple[str, int]:
+    """Do the same for a field, into which a whole address is pasted. Raises HostError."""
+    return split_place(re.split(r"[/?#]", text.partition("://")[2] or text, maxsplit=1)[0])
 
 
 def clean_host(text: str) -> str:

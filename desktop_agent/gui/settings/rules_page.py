@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule, RuleScope
-from desktop_agent.core.network.hosts import HostError, split_place
+from desktop_agent.core.network.hosts import HostError, pasted_place
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
@@ -175,7 +173,7 @@ class RefuseRuleForm(QWidget):
         if self._kind != "hosts":
             return tuple(Rule(tool, words, is_deny=True) for tool in _TOOLS[self._kind]), ""
         try:
-            host, port = split_place(_host_in(words))
+            host, port = pasted_place(words)
         except HostError as error:
             told = str(error)
             return (), f"{told[:1].upper()}{told[1:]}"
@@ -192,9 +190,3 @@ class RefuseRuleForm(QWidget):
         self._pattern.clear()
         for rule in rules:
             self.made.emit(msgspec.structs.replace(rule, scope=scope, where=where))
-
-
-def _host_in(text: str) -> str:
-    """Return host and port of an address that was pasted whole; a host stays as it is."""
-    authority = text.partition("://")[2] or text
-    return re.split(r"[/?#]", authority, maxsplit=1)[0]

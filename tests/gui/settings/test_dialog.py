@@ -483,7 +483,7 @@ def test_hosts_of_commands_are_listed_allowed_for_a_folder_or_a_session_and_take
     assert wrong.isHidden()
     qtbot.keyClick(field, Qt.Key.Key_Return)
     choose(dialog, "hostScope", "session")
-    qtbot.keyClicks(field, " Packages.Example:8443 ")
+    qtbot.keyClicks(field, " https://Packages.Example:8443/simple/?x=1 ")
     dialog.findChild(QAbstractButton, "addHost").click()
     choose(dialog, "hostScope", "folder")
     qtbot.keyClicks(field, "localhost:5432")
@@ -501,7 +501,7 @@ def test_hosts_of_commands_are_listed_allowed_for_a_folder_or_a_session_and_take
     assert gone == [rules[0]]
 
 
-@pytest.mark.parametrize("host", ["localhost", "0x7f.0x1", "two words", "x:99999", "http://x.y"])
+@pytest.mark.parametrize("host", ["localhost", "0x7f.0x1", "two words", "x:99999", "ftp://me@x.y"])
 def test_what_is_no_host_out_there_is_refused_in_words(dialog, qtbot, host):
     dialog.open_page("sandbox")
     dialog.sandbox.set_place(Workspace("/tmp/api"), None)
