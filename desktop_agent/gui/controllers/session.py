@@ -314,7 +314,8 @@ class SessionController(QObject):
         """Begin a session, as the user asked for."""
         self._frame.close_drawer()
         self.begin_session()
-        self._frame.composer.focus_text()
+        if self.workspace is not None and self.settings.model:  # else these are to be chosen first
+            self._frame.composer.focus_text()
 
     def show_agent(self, agent_id: str) -> None:
         """Show the transcript of an agent of this session; the composer then talks to it."""

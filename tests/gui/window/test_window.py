@@ -258,6 +258,10 @@ def test_without_a_model_the_first_run_page_is_shown(open_window, qtbot):
         lambda: window.frame.stack.currentWidget().objectName() == "welcome", timeout=WAIT
     )
     assert not window.frame.composer.isVisible()
+    window.activateWindow()
+    had = window.focusWidget()
+    part(window, "newSession").click()
+    assert window.focusWidget() is had, "the message box is not there to be written in"
 
 
 def test_the_demo_and_a_folder_lead_from_the_first_run_to_a_session(open_window, project, qtbot):
