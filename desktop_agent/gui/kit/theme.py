@@ -189,9 +189,12 @@ class Theme(QObject):
         self._colors = {token: QColor(value) for token, value in named.items()}
         self._fonts.clear()
         self.pulse.is_still = self._reduced_motion
+        is_first = not self._app.styleSheet()
         self._app.setFont(self.font())
         self._app.setPalette(_palette(self._colors))
         self._app.setStyleSheet(build_stylesheet(self, self._indicator_images()))
+        if is_first:  # it brings back the system's fonts of menus, lists, tips and messages
+            self._app.setFont(self.font())
         self.changed.emit()
 
     def _indicator_images(self) -> dict[str, str]:

@@ -12,6 +12,8 @@ from desktop_agent import paths
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, Spinner
 
+_FONTS_OF_THEIR_OWN = {"win32": "windows", "darwin": "cocoa"}
+
 
 def luminance(color):
     def linear(value):
@@ -49,6 +51,24 @@ def test_larger_text_makes_controls_larger(theme, qtbot):
     assert button.sizeHint().height() > before
     assert theme.text_px("ui") == 26
     assert theme.size("row") == 64
+
+
+_FONTS = """
+from PySide6.QtWidgets import QApplication
+from desktop_agent.gui.kit.theme import Theme
+app = QApplication(["app", "-platform", "{platform}", "-style", "fusion"])
+theme = Theme(app)
+kinds = ("QMenu", "QAbstractItemView", "QMessageBox", "QTipLabel")
+print(*{{QApplication.font(kind).pixelSize() == theme.text_px("ui") for kind in kinds}})
+"""
+
+
+@pytest.mark.skipif(sys.platform not in _FONTS_OF_THEIR_OWN, reason="they have the app's there")
+def test_menus_lists_and_messages_have_the_font_of_the_app():
+    """A first style sheet brings back the system's, which grow with no text size of ours."""
+    code = _FONTS.format(platform=_FONTS_OF_THEIR_OWN[sys.platform])
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "True", ran.stderr
 
 
 def test_an_explicit_font_survives_the_style_sheet(theme, qtbot):
