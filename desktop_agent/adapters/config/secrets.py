@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from desktop_agent.adapters.config.key_parts import KeyParts
 from desktop_agent.adapters.files.private_file import set_aside, write_private
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.keys.known_keys import KEYS
@@ -272,7 +273,7 @@ def _real_ring() -> Any:
     import keyring  # looks for backends on import: not at the app's start
 
     ring = _quietly(keyring.get_keyring)
-    return ring if ring is not None and _is_real(ring) else None
+    return KeyParts(ring) if ring is not None and _is_real(ring) else None
 
 
 def _keeps(ring: Any) -> bool:

@@ -73,6 +73,15 @@ class LockableKeyring(MemoryKeyring):
             raise KeyringError("locked")
 
 
+class WindowsKeyring(MemoryKeyring):
+    """The Credential Manager: at most 2,560 bytes of UTF-16 under one name."""
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        if len(password.encode("utf-16-le")) > 2560:
+            raise OSError(1783, "The stub received bad data")
+        super().set_password(service, username, password)
+
+
 class ForgetfulKeyring(MemoryKeyring):
     """Takes everything and keeps nothing."""
 
@@ -169,6 +178,24 @@ def test_a_key_in_the_keyring_is_there_after_a_restart_and_nowhere_else(
     assert again.key_for("openai/gpt-6") == KEY
     assert list(ring.kept.values()) == [KEY]
     assert KEY not in all_text(tmp_path)
+
+
+def test_a_long_key_is_kept_where_one_name_holds_little(tmp_path: Path) -> None:
+    """As what signing in to a server gives, or a key that is a whole file."""
+    long, longer = "k" * 1000 + "l" * 1000 + "m", "n" * 5000
+    before, ring = keyring.get_keyring(), WindowsKeyring()
+    keyring.set_keyring(ring)
+    try:
+        for key in (long, longer, KEY, long):
+            assert secrets(tmp_path).set_key("openai", key, "keyring") == "keyring"
+            assert secrets(tmp_path).key_for("openai") == key
+            # Nothing stays of the one before.
+            assert sum(map(len, ring.kept.values())) < len(key) + len("parts 99")
+        secrets(tmp_path).delete_key("openai")
+        assert ring.kept == {}
+        assert secrets(tmp_path).key_for("openai") is None
+    finally:
+        keyring.set_keyring(before)
 
 
 async def test_the_keyring_is_read_away_from_the_event_loop(
