@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import get_args
 
 from desktop_agent import __version__
 from desktop_agent.core.network.places import Place, PlaceKind, is_target
+from desktop_agent.core.prose.command_words import words_of
 
 # What *Install* put there counts before what else there is. No single quotes: see `in_shell`.
 _PROGRAM = """p="${XDG_DATA_HOME:-$HOME/.local/share}/desktop-agent-outpost/$0/venv/bin/python"
@@ -23,7 +23,7 @@ _SSH = (
 def command_of(place: Place) -> tuple[str, ...]:
     """Return what starts the app there; options of it may follow. Raises ValueError."""
     if place.kind == "command" and is_target(place.kind, place.target):
-        return tuple(shlex.split(place.target))
+        return words_of(place.target)
     return in_shell(place, _PROGRAM, __version__)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Literal
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.messages import Value
+from desktop_agent.core.prose.command_words import words_of
 
 PlaceKind = Literal["ssh", "container", "pod", "command"]
 PlaceProblem = Literal[
@@ -98,6 +98,6 @@ def is_target(kind: PlaceKind, target: str) -> bool:
     if kind != "command":
         return _WORD.fullmatch(target) is not None
     try:
-        return bool(shlex.split(target))
+        return bool(words_of(target))
     except ValueError:
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import time
 from collections.abc import Sequence
 
@@ -11,12 +10,14 @@ import msgspec
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.mcp import McpLine, McpServer, McpState, McpTool, clean_name
+from desktop_agent.core.prose.command_words import command_of, words_of
 from desktop_agent.gui.kit.safe_text import duration_text, path_text, with_marks
 
 translate = QCoreApplication.translate
 _MOST_SHOWN = 300
 _MOST_NAMES, _LONGEST_NAME = 6, 60
 _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
+_PLACE = re.compile(r"[\"']?([./]|[A-Za-z]:[\\/])")
 
 
 class SwitchRow(msgspec.Struct, frozen=True):
@@ -173,7 +174,7 @@ def mark_words(tool: McpTool) -> str:
 
 def command_text(server: McpServer) -> str:
     """Return the command or the address of a server."""
-    return server.url or shlex.join((server.command, *server.args))
+    return server.url or command_of((server.command, *server.args))
 
 
 def variables_text(server: McpServer) -> str:
@@ -197,7 +198,7 @@ def server_from(
         return translate("Mcp", "Type a command or an address.")
     is_address = command.startswith(("http://", "https://"))
     try:
-        words = () if is_address else tuple(shlex.split(command))
+        words = () if is_address else words_of(command)
     except ValueError:
         return translate("Mcp", "A quotation mark is missing in the command.")
     values: dict[str, str] = {}
@@ -237,6 +238,6 @@ def suggested_name(command: str) -> str:
         parts = [part for part in host.split(".") if part not in ("www", "mcp", "api")]
         return parts[0] if parts else host
     words = [word for word in command.split() if not word.startswith("-")]
-    known = [word for word in words[1:] if not word.startswith(("/", "."))] or words[:1]
-    name = known[0].rsplit("/", 1)[-1].split("@")[0] if known else ""
+    known = [word for word in words[1:] if not _PLACE.match(word)] or words[:1]
+    name = re.split(r"[/\\]", known[0])[-1].split("@")[0] if known else ""
     return re.sub(r"^(mcp-)?(server-)?|(-mcp)?(-server)?$", "", name) or name
