@@ -192,11 +192,9 @@ def _popen(
 
 
 def _program(words: tuple[str, ...], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words as this system starts them: npx and its like are scripts on Windows."""
+    """Return the words with where the program is: Windows would not find a script as npx."""
     path = environment.get("PATH")
     found = shutil.which(words[0], path=path)
     if found is None and not os.path.isabs(words[0]):  # noqa: PTH117
         raise McpError(f"The program “{words[0]}” was not found.")
-    if sys.platform == "win32" and found and found.lower().endswith((".cmd", ".bat")):
-        return ("cmd", "/c", *words)
     return (found or words[0], *words[1:])
