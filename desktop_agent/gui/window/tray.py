@@ -26,6 +26,8 @@ from desktop_agent.gui.window.approval_notice import approval_notice
 from desktop_agent.gui.window.desktop_notices import DesktopNotice, DesktopNotices
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QSystemTrayIcon
+
     from desktop_agent.gui.kit.dialogs.question import Question
 
 _LONG_S = 30.0
@@ -175,10 +177,15 @@ class Attention(QObject):
             self._tray = QSystemTrayIcon(self._theme.icon("bot", "accent", 22), self)
             self._tray.setToolTip(self.summary())
             self._tray.setContextMenu(self.menu())
-            self._tray.activated.connect(lambda: self.opened.emit(""))
+            self._tray.activated.connect(self._on_icon)
             self._tray.messageClicked.connect(lambda: self.opened.emit(self._about))
         self._tray.show()
         return True
+
+    def _on_icon(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        # Windows tells of the menu too, which would go with the icon as soon as a window opens.
+        if reason != reason.Context:
+            self.opened.emit("")
 
     def _title(self) -> str:
         info = self.known.sessions.get(SessionId(self._about))

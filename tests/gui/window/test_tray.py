@@ -73,6 +73,17 @@ def test_a_click_on_the_notification_leads_to_its_session(attention, qtbot):
     assert asked.args == ["se_1"]
 
 
+def test_a_click_on_the_icon_opens_the_window_and_the_one_for_its_menu_does_not(attention, qtbot):
+    """Windows tells of both; a window that opened would take the icon away with its menu."""
+    assert attention.enter_tray()
+    reason = QSystemTrayIcon.ActivationReason
+    with qtbot.assertNotEmitted(attention.opened):
+        icon(attention).activated.emit(reason.Context)
+    with qtbot.waitSignal(attention.opened) as asked:
+        icon(attention).activated.emit(reason.Trigger)
+    assert asked.args == [""]
+
+
 def test_long_work_that_ends_is_told_and_that_of_a_subagent_is_not(attention):
     for agent_id in (MAIN, AgentId("sa_1")):
         attention.apply(TurnStarted(agent_id, at=100.0))
