@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import socket
+import sys
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSocketNotifier, Signal
@@ -25,12 +26,22 @@ def hand_over(place: Path, folder: str, *, has_files: bool = _HAS_FILES) -> bool
         line, word = _call(place, has_files)
     except (OSError, OverflowError, ValueError):
         return False
+    _let_come_forward()
     with line:
         try:
             line.sendall(word + folder.encode("utf-8", "surrogateescape") + b"\n")
             return line.recv(len(_ANSWER)) == _ANSWER
         except OSError:
             return False
+
+
+def _let_come_forward() -> None:
+    """Let another program's window come to the front: Windows lets only who was started last."""
+    if sys.platform == "win32":
+        import ctypes
+
+        anybody = ctypes.c_uint32(-1)
+        ctypes.windll.user32.AllowSetForegroundWindow(anybody)
 
 
 def _call(place: Path, has_files: bool) -> tuple[socket.socket, bytes]:
