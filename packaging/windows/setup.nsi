@@ -47,18 +47,28 @@ VIAddVersionKey "LegalCopyright" "MIT License"
 !insertmacro MUI_LANGUAGE "English"
 
 ; A running copy holds its files open: the person closes it, nothing is ended for them.
+!macro LOOK_WHETHER_OPEN PROGRAM
+  ${If} ${FileExists} "$INSTDIR\${PROGRAM}"
+    ClearErrors
+    FileOpen $0 "$INSTDIR\${PROGRAM}" a
+    ${If} ${Errors}
+      StrCpy $1 "open"
+    ${Else}
+      FileClose $0
+    ${EndIf}
+  ${EndIf}
+!macroend
+
 !macro WAIT_UNTIL_CLOSED
   ${Do}
-    IfFileExists "$INSTDIR\Desktop Agent.exe" 0 closed
-    ClearErrors
-    FileOpen $0 "$INSTDIR\Desktop Agent.exe" a
-    IfErrors 0 free
+    StrCpy $1 ""
+    !insertmacro LOOK_WHETHER_OPEN "Desktop Agent.exe"
+    !insertmacro LOOK_WHETHER_OPEN "desktop-agent.exe" ; a job in a terminal, or a batch of them
+    StrCmp $1 "" closed
     MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "${NAME} is open. Close it when its agents have finished, then try again." /SD IDCANCEL IDRETRY again
     Abort
     again:
   ${Loop}
-  free:
-  FileClose $0
   closed:
 !macroend
 

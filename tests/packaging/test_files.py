@@ -223,6 +223,14 @@ def test_an_uninstall_on_windows_keeps_the_sessions_unless_asked() -> None:
     assert deleting[0].startswith('/o "un.')  # /o: not ticked, and not done silently
 
 
+def test_an_update_on_windows_waits_for_every_program_that_it_replaces() -> None:
+    """Also for a job in a terminal: half of the files would be gone, the open ones the old ones."""
+    script = (PACKAGING / "windows" / "setup.nsi").read_text("utf-8")
+    programs = set(re.findall(r'Delete "\$INSTDIR\\(.+\.exe)"', script)) - {"uninstall.exe"}
+    assert len(programs) == 2
+    assert set(re.findall(r'insertmacro LOOK_WHETHER_OPEN "(.+?)"', script)) == programs
+
+
 def test_macos_gets_only_the_rights_that_python_needs() -> None:
     rights = plistlib.loads((PACKAGING / "macos" / "entitlements.plist").read_bytes())
     assert all(name.startswith("com.apple.security.cs.") for name in rights)
