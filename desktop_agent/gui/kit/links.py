@@ -21,10 +21,14 @@ _STARTED = frozenset({
     ".app", ".command", ".tool", ".terminal", ".workflow", ".action", ".pkg", ".mpkg",
     ".fileloc", ".inetloc", ".webloc", ".url", ".lnk",
 })  # fmt: skip
+# Of Windows itself, and of what is often installed there: Git starts `.sh`, Office `.xll`.
 _STARTED_ON_WINDOWS = frozenset({
     ".application", ".appref-ms", ".chm", ".cpl", ".hta", ".inf", ".js", ".jse", ".msc", ".msp",
     ".pif", ".ps1", ".py", ".pyw", ".reg", ".scf", ".scr", ".settingcontent-ms", ".vb", ".vbe",
     ".vbs", ".ws", ".wsf", ".wsh",
+    ".ahk", ".appinstaller", ".appx", ".appxbundle", ".diagcab", ".library-ms", ".msix",
+    ".msixbundle", ".msu", ".pl", ".pyc", ".pyz", ".pyzw", ".rb", ".rbw", ".rdp", ".sct", ".sh",
+    ".wsc", ".xll",
 })  # fmt: skip
 
 

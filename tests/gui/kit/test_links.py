@@ -1,5 +1,6 @@
 """What is opened with the person's own programs: what is theirs to see, and nothing else."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,14 @@ def test_the_whole_output_of_a_command_opens_and_nothing_else_of_the_app(program
     output.unlink()
     assert not open_path(str(output), workspace)
     assert programs.opened == [output]
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="elsewhere they open in an editor")
+@pytest.mark.parametrize("name", ["a.py", "b.PYZ", "setup.sh", "c.rb", "d.xll", "e.msix", "f.sh. "])
+def test_what_windows_starts_by_its_kind_is_shown_in_its_folder(programs, tmp_path, name):
+    (tmp_path / name).write_text("x")
+    assert open_path(name, Workspace(str(tmp_path.resolve())))
+    assert programs.opened == [tmp_path.resolve()]
 
 
 @pytest.mark.parametrize("name", ["a.desktop", "A.Command", "b.EXE", "c.jar", "README.md", "d.url"])
