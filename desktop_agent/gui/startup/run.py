@@ -223,13 +223,14 @@ class SignalEnder(QObject):
             end.setblocking(False)
         self._notifier = QSocketNotifier(self._woken.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._on_woken)
-        self._before = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
     def close(self) -> None:
         self._notifier.setEnabled(False)
-        signal.set_wakeup_fd(self._before)
+        # What was there before is the loop's on Windows, and closed with it.
+        signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         self._wake.close()
