@@ -157,4 +157,5 @@ def _is_qt_kept(path: PurePosixPath) -> bool:
         kind = parts[parts.index("plugins") + 1]
         stem = re.sub(r"^lib|\.(so|dll|dylib)$", "", path.name)
         return stem in _QT_PLUGINS.get(kind, ())
-    return not _QT_LIBRARIES.match(path.name)
+    # On macOS of a whole framework: one without its library can't be signed, nor what holds it.
+    return not any(_QT_LIBRARIES.match(part) for part in parts)

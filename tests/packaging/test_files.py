@@ -237,6 +237,15 @@ def test_macos_gets_only_the_rights_that_python_needs() -> None:
     assert len(rights) == 2
 
 
+def test_a_framework_of_qt_is_in_the_bundle_for_macos_as_a_whole_or_not_at_all() -> None:
+    """Nothing that holds a framework without its library can be signed."""
+    parts = ("QtQuick", "Versions/A/QtQuick", "Versions/Current", "Versions/A/Resources/Info.plist")
+    given = [f"PySide6/Qt/lib/{name}.framework/{part.replace('QtQuick', name)}"
+             for name in ("QtQuick", "QtCore") for part in (*parts, "Resources")]  # fmt: skip
+    kept = ask(f"import contents; print([contents.is_kept(one) for one in {given}])")
+    assert json.loads(kept.lower()) == [False] * 5 + [True] * 5
+
+
 def test_no_action_that_builds_a_release_can_be_changed_under_its_name() -> None:
     workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
     assert workflows
