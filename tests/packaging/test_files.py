@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import plistlib
 import re
 import shutil
@@ -244,6 +245,27 @@ def test_a_framework_of_qt_is_in_the_bundle_for_macos_as_a_whole_or_not_at_all()
              for name in ("QtQuick", "QtCore") for part in (*parts, "Resources")]  # fmt: skip
     kept = ask(f"import contents; print([contents.is_kept(one) for one in {given}])")
     assert json.loads(kept.lower()) == [False] * 5 + [True] * 5
+
+
+def test_each_library_of_the_bundle_for_macos_is_signed_before_what_holds_it(
+    tmp_path: Path,
+) -> None:
+    """The libraries of frameworks have no suffix. Apple notarises nothing with one left out."""
+    inside = tmp_path / "Desktop Agent.app/Contents/Frameworks"
+    for name in ("Python.framework/Versions/3.11/Python", "PySide6/QtCore.abi3.so", "lib a.dylib"):
+        (inside / name).parent.mkdir(parents=True, exist_ok=True)
+        (inside / name).touch()
+    (tmp_path / "hdiutil").write_text("#!/bin/sh\n")
+    (tmp_path / "codesign").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>"{tmp_path}/signed"\n')
+    for name in ("hdiutil", "codesign"):
+        (tmp_path / name).chmod(0o700)
+    found = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
+    command = ["sh", PACKAGING / "macos" / "dmg", tmp_path, tmp_path / "made.dmg"]
+    subprocess.run(command, env=found, check=True, capture_output=True)
+    signed = [one for one in (tmp_path / "signed").read_text().splitlines() if one[0] == "/"]
+    named = ["PySide6/QtCore.abi3.so", "lib a.dylib", "Python.framework"]
+    assert sorted(signed[:3]) == sorted(str(inside / name) for name in named)
+    assert signed[3] == str(inside.parents[1])
 
 
 def test_no_action_that_builds_a_release_can_be_changed_under_its_name() -> None:
