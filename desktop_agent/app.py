@@ -313,6 +313,12 @@ async def _compose(emit: Callable[[Event], None]) -> Backend:
     # Runs on the engine thread, behind the first paint.
     from desktop_agent.compose import ForThisRun, compose
 
+    if sys.platform == "darwin":
+        import asyncio
+
+        from desktop_agent.adapters.login_path import take_login_path
+
+        await asyncio.to_thread(take_login_path, os.environ)
     more = ForThisRun(is_back_later=True)
     return await compose(emit, data_dir=paths.data_dir(), config_dir=paths.config_dir(), more=more)
 
