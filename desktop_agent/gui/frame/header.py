@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from desktop_agent.gui.kit.search_field import SearchField
-from desktop_agent.gui.kit.text import with_plural
+from desktop_agent.gui.kit.text import native_keys, with_plural
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, TextLabel, named, row
 
@@ -103,7 +103,7 @@ class Header(QFrame):
             waiting = self.tr("{n} result(s) to review").format(n=f"{results:,}")
             files = f"{files}, {with_plural(waiting, results)}"
         button.setAccessibleName(files)
-        button.setToolTip(f"{files} (Ctrl+Shift+D)")
+        button.setToolTip(f"{files} ({native_keys('Ctrl+Shift+D')})")
 
     def set_read_only(self, is_read_only: bool) -> None:
         """Rename nothing here, or again."""

@@ -154,7 +154,7 @@ def other_keys(*, send: str, other: str) -> tuple[KeyGroup, ...]:
             (_tr("Open"), "Enter"),
             (_tr("Rename"), "F2"),
             (_tr("Delete"), "Del"),
-            (_tr("Bring back what was deleted"), "Ctrl+Z"),
+            (_tr("Bring back what was deleted"), _tr("Ctrl+Z")),
         ),
         **_panel_keys(),
     }
@@ -169,11 +169,11 @@ def _panel_keys() -> dict[str, tuple[tuple[str, str], ...]]:
             (_tr("Mark as done, or reopen"), _tr("Space")),
             (_tr("Move up or down"), "Alt+↑, Alt+↓"),
             (_tr("Delete"), "Del"),
-            (_tr("Bring back what was deleted"), "Ctrl+Z"),
+            (_tr("Bring back what was deleted"), _tr("Ctrl+Z")),
         ),
         _tr("Changes"): (
             (_tr("Open in editor"), "Enter"),
-            (_tr("Undo…"), "Ctrl+Z"),
+            (_tr("Undo…"), _tr("Ctrl+Z")),
             (_tr("Back to the conversation"), "Esc"),
         ),
         _tr("Subagents"): (

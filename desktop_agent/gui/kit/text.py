@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import msgspec
 from PySide6.QtCore import QCoreApplication
@@ -17,6 +18,11 @@ LONGEST_LINE = 1_000_000
 
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 translate = QCoreApplication.translate
+
+
+def native_keys(text: str, *, is_mac: bool = sys.platform == "darwin") -> str:
+    """Return a text with keys called as on this system's keyboards: Qt's Ctrl is ⌘ on a Mac."""
+    return text.replace("Ctrl+Shift+", "⇧⌘").replace("Ctrl+", "⌘") if is_mac else text
 
 
 def short_count(count: int) -> str:

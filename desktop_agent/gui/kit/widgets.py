@@ -39,6 +39,7 @@ from desktop_agent.gui.kit.fields.input_methods import finish_input
 from desktop_agent.gui.kit.popover import Popover as Popover
 from desktop_agent.gui.kit.safe_text import clean, plain_tip
 from desktop_agent.gui.kit.spinner import paint_spinner
+from desktop_agent.gui.kit.text import native_keys
 from desktop_agent.gui.kit.theme import Theme
 
 # Keeps a button's text off its icon; the style sheet has no property for that.
@@ -120,7 +121,7 @@ class IconButton(EnterPresses, _Pictured, QToolButton):
         self._token = "muted"
         self._size = size
         self.setAccessibleName(title)
-        self.setToolTip(f"{title} ({keys})" if keys else title)
+        self.setToolTip(f"{title} ({native_keys(keys)})" if keys else title)
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumSize(theme.size("hit_min"), theme.size("hit_min"))

@@ -40,6 +40,7 @@ from desktop_agent.gui.kit.accessible import tell_all
 from desktop_agent.gui.kit.theme import HAS_STYLE, Theme
 from desktop_agent.gui.startup.application import Application
 from desktop_agent.gui.startup.gc_timer import GcTimer
+from desktop_agent.gui.startup.keys_of_macs import KeysOfMacs
 from desktop_agent.gui.startup.single_instance import SecondStarts, be_first
 from desktop_agent.gui.window.app_windows import AppWindows
 from desktop_agent.gui.window.main_window import MainWindow
@@ -58,6 +59,8 @@ def make_application() -> Application:
     """Return the application object, named for desktops and session files."""
     app = Application()
     app.setProperty(HAS_STYLE, True)
+    if sys.platform == "darwin":
+        app.installTranslator(KeysOfMacs(app))
     tell_all()
     app.setApplicationName("desktop-agent")
     # No display name: Qt would put it behind the title of every dialog, which is then cut.
