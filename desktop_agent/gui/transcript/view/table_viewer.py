@@ -212,7 +212,9 @@ class _Grid(RingedTable):
             Qt.Key.Key_Up: Qt.SortOrder.AscendingOrder,
             Qt.Key.Key_Down: Qt.SortOrder.DescendingOrder,
         }
-        is_control = event.modifiers() == Qt.KeyboardModifier.ControlModifier
+        # macOS counts the arrows to the keypad.
+        modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        is_control = modifiers == Qt.KeyboardModifier.ControlModifier
         if event.matches(QKeySequence.StandardKey.Copy):
             QGuiApplication.clipboard().setText(self._selected())
         elif is_control and event.key() in orders:
