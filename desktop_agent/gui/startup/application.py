@@ -1,11 +1,13 @@
-"""The app object, which hears of folders that the system opens with it: macOS has no arguments.
+"""The app object, which hears what the system wants of the app.
 
-They come at the start too, before there is a window to show them.
+Folders that it opens with it: macOS has no arguments. They come at the start too, before there is
+a window to show them. And that it is to quit, from the Dock or because the user logs out.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QFileOpenEvent
@@ -19,12 +21,17 @@ class Application(QApplication):
 
     def __init__(self) -> None:
         self._early: list[str] | None = []
+        self._quit: Callable[[], bool] = lambda: False
         super().__init__([*sys.argv[:1], "-style", "fusion"])
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QFileOpenEvent):
             if folder := event.file():  # an address that is no file has none
                 self._tell(folder)
+            return True
+        # Qt would close window by window: the next start would know the last of them alone.
+        if event.type() == QEvent.Type.Quit and self._quit():
+            event.ignore()
             return True
         return super().event(event)
 
@@ -33,6 +40,10 @@ class Application(QApplication):
         early, self._early = self._early or [], None
         for folder in early:
             self.opened.emit(folder)
+
+    def quit_by(self, quit_windows: Callable[[], bool]) -> None:
+        """Have what ends the app do so when the system asks; it tells whether there is any."""
+        self._quit = quit_windows
 
     def _tell(self, folder: str) -> None:
         if self._early is None:

@@ -108,6 +108,7 @@ def run_window(
     others = SecondStarts(door, app)
     others.asked.connect(windows.come_back)
     app.opened.connect(windows.come_back)
+    app.quit_by(windows.quit_open)
     # Not before the loop turns: the engine is started then.
     QTimer.singleShot(0, app.tell_opened)
     try:

@@ -175,6 +175,15 @@ class AppWindows(QObject):
         if self._may_end():
             self.quit_now()
 
+    def quit_open(self) -> bool:
+        """Quit, as the system asks; False where no window is open any more."""
+        if not self.windows:
+            return False
+        if self.front.known.running():
+            self._leave_tray()  # what is asked is asked in a window
+        self.quit()
+        return True
+
     def quit_now(self) -> None:
         """End the app without a question; all windows come back at the next start."""
         self._is_ending = True

@@ -1,4 +1,4 @@
-"""macOS tells an app of a folder by an event, at its start and while it is open."""
+"""macOS tells an app by events: of a folder, at its start and while it is open, and to quit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 # The app object is one for each process, and that of the tests is made without ours.
 _OPENED = """
 import sys
-from PySide6.QtCore import QCoreApplication, QUrl
+from PySide6.QtCore import QCoreApplication, QEvent, QUrl
 from PySide6.QtGui import QFileOpenEvent
 from desktop_agent.gui.startup.run import make_application
 app = make_application()
@@ -18,10 +18,16 @@ app.processEvents()  # before anybody listens, as at a start
 app.opened.connect(print)
 app.tell_opened()
 QCoreApplication.sendEvent(app, QFileOpenEvent(QUrl("file:///tmp/later")))
+quit_windows = [True, False]
+app.quit_by(lambda: quit_windows.pop(0))
+for _ in list(quit_windows):
+    ending = QEvent(QEvent.Type.Quit)
+    QCoreApplication.sendEvent(app, ending)
+    print(ending.isAccepted())
 """
 
 
-def test_a_folder_that_the_system_opens_is_told_also_when_it_came_before_the_window() -> None:
+def test_what_the_system_wants_is_told_a_folder_also_when_it_came_before_the_window() -> None:
     start = [sys.executable, "-c", _OPENED, "file:///tmp/b%C3%BCro%20notes"]
     ended = subprocess.run(start, capture_output=True, text=True, check=True)
-    assert ended.stdout.splitlines() == ["/tmp/büro notes", "/tmp/later"]
+    assert ended.stdout.splitlines() == ["/tmp/büro notes", "/tmp/later", "False", "True"]

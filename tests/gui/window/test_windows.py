@@ -182,7 +182,8 @@ def test_a_window_is_closed_by_a_command_while_there_is_another(first, qtbot):
     assert first.isVisible()
 
 
-def test_windows_share_settings_and_come_back_at_the_next_start(first, theme, qtbot):
+@pytest.mark.parametrize("quit_by", ["quit_now", "quit_open"])
+def test_windows_share_settings_and_come_back_at_the_next_start(first, theme, qtbot, quit_by):
     second = open_second(qtbot, first)
     first.resize(760, 560)
     second.resize(640, 500)
@@ -190,8 +191,9 @@ def test_windows_share_settings_and_come_back_at_the_next_start(first, theme, qt
     assert first.flow.settings.send_with_ctrl_enter
     assert open_windows() == (0, 1)
     windows = app_of(first)
-    windows.quit_now()
+    getattr(windows, quit_by)()
     assert not windows.windows
+    assert not windows.quit_open()
     assert open_windows() == (0, 1)
     again = AppWindows(theme, bridge_of(first), first.flow.settings)
     again.open_first()
