@@ -109,6 +109,8 @@ def run_window(
     others.asked.connect(windows.come_back)
     app.opened.connect(windows.come_back)
     app.quit_by(windows.quit_open)
+    if sys.platform == "darwin":
+        app.applicationStateChanged.connect(windows.come_from_tray)
     # Not before the loop turns: the engine is started then.
     QTimer.singleShot(0, app.tell_opened)
     try:

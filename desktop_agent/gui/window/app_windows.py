@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import AllowOnce
@@ -121,6 +121,12 @@ class AppWindows(QObject):
         there = (one for one, place in places if place is not None and place.root == real)
         self._leave_tray()
         next(there, self.front).come_back(folder=folder)
+
+    def come_from_tray(self, state: Qt.ApplicationState) -> None:
+        """Come back once the app is active without a window: its icon in the Dock was clicked."""
+        is_active = state == Qt.ApplicationState.ApplicationActive
+        if is_active and self.windows and all(window.isHidden() for window in self.windows):
+            self.come_back()
 
     def raise_writer(self, session_id: SessionId) -> None:
         self.window_for(session_id).come_back()

@@ -116,8 +116,9 @@ def test_the_icon_stays_while_the_window_is_in_the_tray(attention):
     assert not icon(attention).isVisible()
 
 
+@pytest.mark.parametrize("way", ["menu", "dock"])
 def test_what_works_goes_on_in_the_tray_and_is_there_when_the_window_is_opened_again(
-    window, provider, qtbot, monkeypatch
+    window, provider, qtbot, monkeypatch, way
 ):
     monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: True)
     may_answer = threading.Event()
@@ -133,7 +134,12 @@ def test_what_works_goes_on_in_the_tray_and_is_there_when_the_window_is_opened_a
     may_answer.set()
     qtbot.waitState(bridge_of(window).received, lambda: not window.known.running())
     entries_now = app_of(window).attention.menu().actions()
-    next(one for one in entries_now if one.text() == "Show the window").trigger()
+    if way == "menu":
+        next(one for one in entries_now if one.text() == "Show the window").trigger()
+    else:
+        app_of(window).come_from_tray(Qt.ApplicationState.ApplicationInactive)
+        assert not window.isVisible()
+        app_of(window).come_from_tray(Qt.ApplicationState.ApplicationActive)
     qtbot.waitUntil(window.isVisible, timeout=HANG_MS)
     shown = window.pages.page(window.flow.agent).browser
     qtbot.waitUntil(lambda: "The boat is painted." in shown.toPlainText(), timeout=HANG_MS)
