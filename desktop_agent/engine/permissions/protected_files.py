@@ -28,6 +28,14 @@ HOME_SECRETS = (
     ".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml", ".gem/credentials",
     ".bash_history", ".zsh_history", ".python_history", ".claude.json",
 )  # fmt: skip
+# The same of a home on macOS, where no sandbox hides it.
+_MORE = "Library/Application Support"
+SECRETS_ON_MACS = (
+    "Library/Keychains", "Library/Cookies", "Library/Safari", "Library/Messages", "Library/Mail",
+    "Library/Thunderbird", f"{_MORE}/Google/Chrome", f"{_MORE}/Chromium", f"{_MORE}/BraveSoftware",
+    f"{_MORE}/Microsoft Edge", f"{_MORE}/Arc", f"{_MORE}/Firefox", f"{_MORE}/Signal",
+    f"{_MORE}/Slack", f"{_MORE}/desktop-agent",
+)  # fmt: skip
 # What runs by itself: hooks, what editors start when they open a folder, CI.
 _RUN_FOLDERS = {
     ".git", ".husky", ".githooks", ".vscode", ".idea", ".devcontainer", ".fleet", ".vs", ".zed",
@@ -85,6 +93,7 @@ _PARTS_OF = {
 _HARMLESS = ((".env.example",), (".env.sample",), (".env.template",), (".env.dist",))
 
 
+_HOME_SECRETS = (*HOME_SECRETS, *SECRETS_ON_MACS)
 _ASKED_FOLDERS = _RUN_FOLDERS | _AGENT_FOLDERS
 _DOTTED = sorted(
     name
@@ -139,7 +148,7 @@ def is_secret(path: str | PurePath, own: OwnPlaces = _NOWHERE) -> bool:
 
 def search_exclusions() -> tuple[str, ...]:
     """Return globs of what a search leaves out, since its contents are asked about."""
-    places = (f"**/{name}" if "/" in name else name for name in HOME_SECRETS)
+    places = (f"**/{name}" if "/" in name else name for name in _HOME_SECRETS)
     return (".git", *places, *_SECRET_NAMES)
 
 
@@ -173,7 +182,7 @@ def _secret_name() -> re.Pattern[str]:
 
 @cache
 def _home_secret() -> re.Pattern[str]:
-    return re.compile(f"/(?:{'|'.join(re.escape(n.casefold()) for n in HOME_SECRETS)})/")
+    return re.compile(f"/(?:{'|'.join(re.escape(n.casefold()) for n in _HOME_SECRETS)})/")
 
 
 def _is_below(parts: _Parts, folder: _Parts) -> bool:

@@ -12,6 +12,7 @@ from desktop_agent.compose import _own_places  # pyright: ignore[reportPrivateUs
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.permissions.protected_files import (
     HOME_SECRETS,
+    SECRETS_ON_MACS,
     is_protected,
     is_secret,
     may_name_protected,
@@ -115,7 +116,7 @@ def test_odd_names_are_judged_without_a_defect(name: str) -> None:
     assert may_name_protected(name) == (".g?t" in name)
 
 
-@pytest.mark.parametrize("name", HOME_SECRETS)
+@pytest.mark.parametrize("name", [*HOME_SECRETS, *SECRETS_ON_MACS])
 def test_what_commands_never_see_of_a_home_is_asked_about_before_it_is_read(name: str) -> None:
     for path in (f"/home/me/{name}", f"/home/me/{name}/x", f"/home/me/{name.upper()}"):
         assert is_secret(path)
