@@ -137,7 +137,8 @@ class Jobs:
         return survivors
 
     async def _complete(self, job: Job) -> None:
-        if job.running.exit_code is None:
+        # Elsewhere than on Linux nobody else ends what an ended command left in its group.
+        if job.running.exit_code is None or await job.running.left():
             await job.running.end()
         await job.running.settle()
         if job.completion is not None:
