@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import functools
 import os
 import sys
+from collections.abc import Callable
 
 _ACCESS = "system.posix_acl_access"
 # Capabilities hold for one content; the kernel takes them away with it, too.
 _KEPT = ("user.", _ACCESS, "security.selinux")
+
+# copyfile.h of macOS
+_COPY_ACL, _COPY_XATTR = 1 << 0, 1 << 2
 
 
 def keep_attributes(old: int, new: int) -> None:
@@ -17,6 +23,8 @@ def keep_attributes(old: int, new: int) -> None:
     Its list of who may use it is taken away where `old` has none: folders hand theirs down, and
     the mode alone would mean something else with it.
     """
+    if sys.platform == "darwin" and (copy := _fcopyfile()) is not None:
+        copy(old, new, None, _COPY_ACL | _COPY_XATTR)  # tags and comments of the Finder too
     if sys.platform != "linux":
         return
     with contextlib.suppress(OSError):
@@ -26,3 +34,9 @@ def keep_attributes(old: int, new: int) -> None:
                 os.setxattr(new, name, os.getxattr(old, name))
         if _ACCESS not in names:
             os.removexattr(new, _ACCESS)
+
+
+@functools.cache
+def _fcopyfile() -> Callable[[int, int, None, int], int] | None:
+    """Return what copies them on macOS, where Python has no calls for that."""
+    return getattr(ctypes.CDLL(None), "fcopyfile", None)
