@@ -1,4 +1,4 @@
-"""Commands end with the app also when it is killed, where no sandbox sees to that (Linux)."""
+"""Commands end with the app also when it is killed, where no sandbox sees to that (POSIX)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Watcher:
 
     def begun(self, group: int) -> None:
         """A command was started."""
-        with self._guard, contextlib.suppress(OSError):
+        # Not every Python for macOS can put what it spawns into a session of its own.
+        with self._guard, contextlib.suppress(OSError, NotImplementedError):
             if self._pipe < 0:
                 self._pipe = _start()
             self._write(f"begun {group}\n")
@@ -64,7 +65,7 @@ class Watcher:
 
 def _start() -> int:
     """Return the pipe to a new process, which is a shell: it takes little and starts at once."""
-    assert sys.platform == "linux"
+    assert sys.platform != "win32"
     reading, writing = os.pipe()
     try:
         os.posix_spawn(

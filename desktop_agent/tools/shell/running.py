@@ -93,7 +93,7 @@ class RunningCommand:
     @property
     def _is_watched(self) -> bool:
         """Whether nothing else ends it when the app is killed."""
-        return sys.platform == "linux" and self._enclosure is None
+        return sys.platform != "win32" and self._enclosure is None
 
     @property
     def exit_code(self) -> int | None:

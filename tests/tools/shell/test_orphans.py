@@ -54,7 +54,11 @@ def test_a_command_that_has_ended_is_not_ended_again(watcher: Watcher) -> None:
     assert code is None
 
 
-async def test_commands_outside_the_sandbox_are_watched(bench: Bench) -> None:
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+async def test_commands_outside_the_sandbox_are_watched(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
     await bench.run(shell, command="sleep 600", run_in_background=True)
     WATCHER.close()
     assert await bench.jobs.find("job_1").running.wait() == -signal.SIGTERM
