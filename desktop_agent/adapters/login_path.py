@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 from collections.abc import MutableMapping
 
+from desktop_agent.core.pipes.no_window import NO_WINDOW
+
 _log = logging.getLogger(__name__)
 
 _OF_THE_SYSTEM = frozenset({"/usr/bin", "/bin", "/usr/sbin", "/sbin"})
@@ -47,6 +49,7 @@ def _said_by(shell: str, environment: MutableMapping[str, str], limit_s: float) 
                 stdout=output,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                creationflags=NO_WINDOW,
             )
         except OSError as error:
             _log.warning("the person's shell could not be asked for its PATH: %s", error)

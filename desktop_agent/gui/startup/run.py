@@ -107,16 +107,20 @@ def run_window(
     start_logging()
     others = SecondStarts(door, app)
     others.asked.connect(windows.come_back)
+    _hear_system(app, windows)
+    try:
+        return run_loop(app, windows, bridge, compose)
+    finally:
+        others.close()
+
+
+def _hear_system(app: Application, windows: AppWindows) -> None:
     app.opened.connect(windows.come_back)
     app.quit_by(windows.quit_open)
     if sys.platform == "darwin":
         app.applicationStateChanged.connect(windows.come_from_tray)
     # Not before the loop turns: the engine is started then.
     QTimer.singleShot(0, app.tell_opened)
-    try:
-        return run_loop(app, windows, bridge, compose)
-    finally:
-        others.close()
 
 
 def app_icon() -> QIcon:
