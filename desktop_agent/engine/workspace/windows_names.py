@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import PureWindowsPath
 
 _RESERVED = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
@@ -10,6 +11,8 @@ _RESERVED = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
 }
 # A drive or another of PowerShell's, a share, a place by its provider's name.
 _ROOTED = re.compile(r"[a-z]:|\w+:[\\/]|[\\/]|[\w.\\-]+::", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$(?:env:(\w+)|\{env:([^}]+)\})", re.IGNORECASE)
+_SWITCH = re.compile(r"/[a-z?]{1,2}", re.IGNORECASE)
 _SHORT_NAME = re.compile(r"~\d+(\.|$)")
 
 
@@ -33,6 +36,33 @@ def refusal(path: str) -> str:
 def is_rooted(path: str) -> bool:
     """Whether PowerShell looks for it elsewhere than below the folder it is in."""
     return _ROOTED.match(path) is not None
+
+
+def paths_in(word: str) -> Iterator[str]:
+    """Yield what PowerShell may open for a word: each of a list with commas, the value behind
+    `-Path:`, and the file that a stream (`a.txt:notes`) is a part of.
+    """
+    for piece in word.split(","):
+        yield piece
+        before, colon, behind = piece.partition(":")
+        if not colon:
+            continue
+        if before.startswith("-"):
+            yield behind
+        elif len(before) > 1:
+            yield before
+        else:
+            yield f"{before}:{behind.partition(':')[0]}"
+
+
+def with_percent_signs(path: str) -> str:
+    """Return the path with PowerShell's variables (`$env:TEMP`) as the system writes them."""
+    return _VARIABLE.sub(lambda found: f"%{found[1] or found[2]}%", path)
+
+
+def is_switch(word: str) -> bool:
+    """Whether it is an option of the system's own programs, as in `cmd /c`."""
+    return _SWITCH.fullmatch(word) is not None
 
 
 def _name_refusal(name: str) -> str:

@@ -178,7 +178,8 @@ def _paths_in(word: str, directory: str) -> Iterator[str]:
     """Yield the path in a word, also behind `--option=`, `-o` and the letters before it."""
     tail = word.partition("=")[2] if "=" in word else word
     behind = (word[2:], *_PATH_IN_CLUSTER.findall(word)) if _SHORT_OPTION.match(word) else ()
-    for path in dict.fromkeys((word, tail, *behind)):
+    others = windows_names.paths_in(word) if os.name == "nt" else ()
+    for path in dict.fromkeys((word, tail, *behind, *others)):
         is_path = path and not path.startswith("-") and len(path) < 4096
         if is_path and not _is_no_path(path, directory):
             yield path
@@ -192,6 +193,8 @@ def _is_no_path(text: str, directory: str) -> bool:
 
 def _is_protected(path: str, directory: str, own: OwnPlaces, judge: _Judge) -> bool:
     """Evaluate a word as the path it may be: as it is written, and resolved through links."""
+    if os.name == "nt":
+        path = windows_names.with_percent_signs(path)
     plain = os.path.expanduser(os.path.expandvars(path))  # noqa: PTH111 - "~" of nobody stays
     called = os.path.join(directory, plain)  # noqa: PTH118
     # `.env*` means `.env` too.
@@ -213,6 +216,10 @@ def _behind_links(path: str, directory: str) -> str:
 
 def _is_outside(path: str, directory: str, workspace: Workspace) -> bool:
     plain = path.replace("${HOME}", "~").replace("$HOME", "~")
+    if os.name == "nt":
+        plain = os.path.expandvars(windows_names.with_percent_signs(plain))
+        if windows_names.is_switch(plain) and not os.path.lexists(plain):
+            return False
     looks_out = plain.startswith(("/", "~")) or ".." in PurePath(plain).parts
     looks_out = looks_out or (os.name == "nt" and windows_names.is_rooted(plain))
     leads_to = plain if looks_out else _behind_links(plain, directory)

@@ -9,7 +9,9 @@ from desktop_agent.engine.permissions.shell.classify import (
     covers,
     is_quoted_otherwise,
     offers,
+    words_of,
 )
+from desktop_agent.engine.permissions.shell.parse import parse
 
 # Each of these runs a program, writes or sends, and must be asked about for itself.
 DANGEROUS = r"""
@@ -286,3 +288,22 @@ def test_what_powershell_reads_otherwise_is_known(command: str) -> None:
     """Here they are quoted, there they end before `rm`."""
     assert is_quoted_otherwise(command)
     assert not is_quoted_otherwise("git commit -m 'a' --author \"x\"")
+
+
+def test_a_backslash_is_a_part_of_a_path_in_powershell_and_a_backtick_escapes() -> None:
+    command = 'rm "sub\\"; Set-Content .vscode\\tasks.json ..\\a .e`nv > C:\\x; a `\n  b'
+    script = parse(command, is_powershell=True)
+    assert script.is_whole
+    assert [simple.words for simple in script.commands] == [
+        ["rm", "sub\\"],
+        ["Set-Content", ".vscode\\tasks.json", "..\\a", ".env"],
+        ["a", "b"],
+    ]
+    assert script.commands[1].targets == ["C:\\x"]
+    # What is escaped, or may be, is covered by no rule.
+    assert all("escape" in simple.features for simple in script.commands[1:])
+
+
+@pytest.mark.parametrize("shell", ["cmd /c", "cmd.exe /q /C", "powershell -NoProfile -Command"])
+def test_what_a_shell_of_windows_is_given_to_run_is_read(shell: str) -> None:
+    assert ["del", "../x"] in [simple.words for simple in words_of(f"{shell} 'del ../x'")]

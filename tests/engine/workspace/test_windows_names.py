@@ -1,10 +1,15 @@
-"""Names that PowerShell looks for elsewhere than below the folder a command runs in."""
+"""What the words of a command for PowerShell name, and where it looks for that."""
 
 from __future__ import annotations
 
 import pytest
 
-from desktop_agent.engine.workspace.windows_names import is_rooted
+from desktop_agent.engine.workspace.windows_names import (
+    is_rooted,
+    is_switch,
+    paths_in,
+    with_percent_signs,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,3 +29,26 @@ def test_a_name_that_begins_elsewhere_is_known(path: str) -> None:
 )
 def test_a_name_below_the_folder_is_none_of_these(path: str) -> None:
     assert not is_rooted(path)
+
+
+@pytest.mark.parametrize(
+    ("word", "path"),
+    [
+        (r"a.txt,.git\config", r".git\config"), ("-Path:.env", ".env"), ("-Path:a,.env", ".env"),
+        (".env::$DATA", ".env"), (r".git\config:notes", r".git\config"),
+        (r"C:\x\.env::$DATA", r"C:\x\.env"),
+    ],
+)  # fmt: skip
+def test_a_file_is_found_in_a_list_an_option_and_by_a_stream_of_its(word: str, path: str) -> None:
+    assert path in paths_in(word)
+
+
+def test_variables_of_the_environment_are_known_by_either_spelling() -> None:
+    assert with_percent_signs(r"$env:TEMP\x") == with_percent_signs(r"${ENV:TEMP}\x") == r"%TEMP%\x"
+    assert with_percent_signs(r"$HOME\$x:y") == r"$HOME\$x:y"
+
+
+def test_an_option_of_the_systems_programs_is_no_folder_of_the_disk() -> None:
+    assert is_switch("/c")
+    assert not is_switch("/users")
+    assert not is_switch("/c/x")

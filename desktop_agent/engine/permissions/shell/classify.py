@@ -297,6 +297,11 @@ def _inline(words: list[str]) -> str:
     return rest[at] if at < len(rest) else ""
 
 
+def _inline_on_windows(words: list[str]) -> str:
+    """Return what `cmd /c` or `powershell -Command` is to run."""
+    return " ".join(_after(words, lambda word: word.casefold() in {"/c", "/k", "-c", "-command"}))
+
+
 def _trapped(words: list[str]) -> str:
     return next((word for word in words if not word.startswith("-")), "")
 
@@ -323,6 +328,7 @@ _TEXTS: dict[str, Callable[[list[str]], str]] = {
     **dict.fromkeys(_SHELLS, _inline),
     "eval": " ".join,
     "trap": _trapped,
+    **dict.fromkeys(("cmd", "cmd.exe", "powershell", "powershell.exe", "pwsh"), _inline_on_windows),
 }
 # A variable, which may be empty, or what stands for names of files or several words.
 _REPLACED = re.compile(r"[$`*?]|\[[^\[]|\{[^}]")

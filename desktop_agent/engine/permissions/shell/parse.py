@@ -6,6 +6,7 @@ and each caller says which features it accepts.
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from typing import Literal
@@ -16,7 +17,7 @@ Feature = Literal[
     "expansion",  # $…, `…`, <(…)
     "redirect",
     "assignment",  # NAME=value in front of a command
-    "escape",  # a backslash outside quotes
+    "escape",  # a backslash outside quotes, also where it parts the names of a path
     "glob",  # * ? [ ] { } ~ outside quotes
     "group",  # ( ) around commands
     "comment",
@@ -54,9 +55,12 @@ class Script(msgspec.Struct):
 
 # One command is judged by a dozen questions, each of which reads it.
 @lru_cache(32)
-def parse(command: str) -> Script:
-    """Read a command line; never raises. What it returns is everybody's, and not changed."""
-    reader = _Reader(command)
+def parse(command: str, *, is_powershell: bool = os.name == "nt") -> Script:
+    """Read a command line; never raises. What it returns is everybody's, and not changed.
+
+    PowerShell escapes with a backtick: a backslash is a part of a path there.
+    """
+    reader = _Reader(command, is_powershell=is_powershell)
     reader.read()
     return reader.script
 
@@ -78,9 +82,10 @@ _GLOB = frozenset("*?[]{}~")
 class _Reader:
     """Reads left to right; each `_read_…` consumes what it names."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, is_powershell: bool) -> None:
         self.script = Script()
         self._text = text
+        self._escape = "`" if is_powershell else "\\"
         self._at = 0
         self._command = SimpleCommand()
         self._began = 0
@@ -109,6 +114,8 @@ class _Reader:
             self._read_redirect()
         elif character in "'\"":
             self._read_quoted(character)
+        elif character == self._escape:
+            self._read_escape()
         elif character in "$`":
             self._read_expansion()
         elif character in "()":
@@ -168,7 +175,7 @@ class _Reader:
 
     def _text_past(self, at: int) -> int:
         """Return where to go on inside double quotes: past an escape or a substitution."""
-        if self._text[at] == "\\":
+        if self._text[at] == self._escape:
             return at + 2
         if self._text.startswith("$(", at):
             closing = _closing(self._text, at + 1)
@@ -223,21 +230,22 @@ class _Reader:
             end = self._text.find("\n", self._at)
             self._at = len(self._text) if end < 0 else end
             return
-        if character == "\\":
-            self._command.features.add("escape")
-            self._at += 1
-            character = self._text[self._at : self._at + 1]
-            if character not in {"\n", ""}:
-                self._add(character)
-            self._at += 1
-            return
         if character in _GLOB:
             self._command.features.add("glob")
             self._globs += character if character not in self._globs else ""
+        elif character == "\\":
+            self._command.features.add("escape")
         elif character not in _PLAIN and not (ord(character) > 127 and character.isalnum()):
             self._command.features.add("odd")
         self._add(character)
         self._at += 1
+
+    def _read_escape(self) -> None:
+        self._command.features.add("escape")
+        character = self._text[self._at + 1 : self._at + 2]
+        if character not in {"\n", ""}:
+            self._add(character)
+        self._at += 2
 
     def _add(self, text: str) -> None:
         if self._word is None:
