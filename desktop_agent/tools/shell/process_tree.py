@@ -1,7 +1,7 @@
 """Every process that came out of a command, and how to end them all.
 
 A process can leave its group and lose its parent, but on Linux its environment still holds the
-mark of the command it came from.
+mark of the command it came from, and on Windows it is in that command's job.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from desktop_agent.core.pipes.no_window import NO_WINDOW
+from desktop_agent.tools.shell import windows_jobs
 from desktop_agent.tools.shell.new_processes import Moment, may_be_newer, moment
 
 MARK = "DESKTOP_AGENT_COMMAND"
@@ -133,9 +134,10 @@ def members(mark: str, leader: int | None, since: Moment | None = None) -> tuple
     """Return the living processes of a command.
 
     `mark` is a prefix, so that one sweep can speak of many commands. Those that were there
-    before `since` are not looked at. Linux only; elsewhere the process group is all there is
-    to go by.
+    before `since` are not looked at. On macOS the process group is all there is to go by.
     """
+    if sys.platform == "win32":
+        return windows_jobs.living(mark)
     return _Tree(mark, leader, since).living()
 
 
@@ -150,17 +152,19 @@ def in_session(pids: tuple[int, ...], leader: int) -> tuple[int, ...]:
 async def end(mark: str, leader: int | None) -> tuple[int, ...]:
     """Ask every process to end, after 2 s make it; return those that are still there."""
     if sys.platform == "win32":
-        return await asyncio.to_thread(_end_on_windows, leader)
+        return await asyncio.to_thread(_end_on_windows, mark, leader)
     tree = _Tree(mark, leader)
     if sys.platform == "linux":
         await tree.freeze()
     return await _end(tree.look)
 
 
-async def end_these(pids: tuple[int, ...]) -> tuple[int, ...]:
-    """End these processes alone; return those that are still there."""
-    if not pids or sys.platform == "win32":
+async def end_left(pids: tuple[int, ...], mark: str) -> tuple[int, ...]:
+    """End these of a command's processes alone, on Windows all; return those still there."""
+    if not pids:
         return ()
+    if sys.platform == "win32":
+        return await asyncio.to_thread(windows_jobs.end, mark)
 
     async def alive() -> tuple[int, ...]:
         return tuple(pid for pid in pids if _is_alive(pid))
@@ -286,7 +290,7 @@ def _read(path: str) -> bytes:
 
 
 def _name_of(pid: int) -> str:
-    name = _comm(pid)
+    name = windows_jobs.name_of(pid) if sys.platform == "win32" else _comm(pid)
     return f" ({name})" if name else ""
 
 
@@ -297,8 +301,13 @@ def _comm(pid: int) -> str:
         return ""
 
 
-def _end_on_windows(leader: int | None) -> tuple[int, ...]:
-    if leader is not None:
-        words = ["taskkill", "/T", "/F", "/PID", str(leader)]
-        subprocess.run(words, capture_output=True, check=False, timeout=10, creationflags=NO_WINDOW)
-    return ()
+def _end_on_windows(mark: str, leader: int | None) -> tuple[int, ...]:
+    if leader is not None and not windows_jobs.living(mark):  # it could not be given a job
+        system = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"))
+        program = str(system / "System32" / "taskkill.exe")
+        words = [program, "/T", "/F", "/PID", str(leader)]
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(
+                words, capture_output=True, check=False, timeout=10, creationflags=NO_WINDOW
+            )
+    return windows_jobs.end(mark)

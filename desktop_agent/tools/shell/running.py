@@ -17,7 +17,7 @@ from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.sandbox import Enclosure
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.programs import find_program
-from desktop_agent.tools.shell import process_tree
+from desktop_agent.tools.shell import process_tree, windows_jobs
 from desktop_agent.tools.shell.new_processes import moment
 from desktop_agent.tools.shell.orphans import Watcher
 from desktop_agent.tools.shell.output import Output
@@ -131,7 +131,7 @@ class RunningCommand:
 
     async def _settle(self, enclosure: Enclosure) -> tuple[str, ...]:
         left = await self.left()
-        survivors = await process_tree.end_these(left)
+        survivors = await process_tree.end_left(left, self.mark)
         code = self.exit_code
         told = [] if code is None or enclosure.has_started(code) else [NOT_STARTED]
         if survivors:
@@ -264,7 +264,7 @@ def _popen(launch: Launch) -> subprocess.Popen[bytes]:
     more = enclosure.environment if enclosure is not None else {}
     environment = {**launch.environment, **more, process_tree.MARK: launch.mark}
     try:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*(enclosure.words if enclosure is not None else ()), *_shell_words(launch.command)],
             cwd=launch.directory,
             env=environment,
@@ -273,9 +273,12 @@ def _popen(launch: Launch) -> subprocess.Popen[bytes]:
             stderr=subprocess.STDOUT,
             bufsize=0,
             start_new_session=sys.platform != "win32",
-            creationflags=NO_WINDOW,
+            creationflags=NO_WINDOW | windows_jobs.SUSPENDED,
             pass_fds=enclosure.descriptors if enclosure is not None else (),
         )
+        if sys.platform == "win32":
+            windows_jobs.adopt(launch.mark, process.pid)
+        return process
     except (OSError, ValueError) as error:
         raise ToolError(f"the command could not be started: {error}.") from None
     finally:

@@ -322,7 +322,7 @@ async def _left_behind(running: RunningCommand) -> list[str]:
     own = process_tree.in_session(left, running.pid)
     away = tuple(pid for pid in left if pid not in own)
     names = process_tree.names_of(own)
-    survivors = await process_tree.end_these(own)
+    survivors = await process_tree.end_left(own, running.mark)
     notes = _survivors(survivors)
     if own and not survivors:
         notes.append(
