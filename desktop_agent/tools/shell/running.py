@@ -156,6 +156,11 @@ class RunningCommand:
             raise ToolError("the command doesn't take input any more.")
         if self._unsent:
             raise ToolError("the command isn't reading its input.")
+        if sys.platform == "win32":
+            self._unsent = text.encode()
+            pipe_and_text = self._process.stdin, self._unsent
+            threading.Thread(target=self._send_in_thread, args=pipe_and_text, daemon=True).start()
+            return
         pipe, content = self._process.stdin.fileno(), text.encode()
         try:
             self._unsent = content[os.write(pipe, content) :]
@@ -175,6 +180,15 @@ class RunningCommand:
             self._unsent = b""
         if not self._unsent:
             self._loop.remove_writer(pipe)
+
+    def _send_in_thread(self, pipe: IO[bytes], content: bytes) -> None:
+        """Windows: whoever writes waits until the command has read, or is gone."""
+        with contextlib.suppress(OSError, ValueError):
+            while content:
+                content = content[pipe.write(content) :]
+        self._unsent = b""
+        if self._exited.is_set():
+            self._end_input(pipe)
 
     def _start_reading(self) -> None:
         pipe = self._process.stdout
@@ -229,6 +243,8 @@ class RunningCommand:
         self._drained.set()
 
     def _end_input(self, pipe: IO[bytes]) -> None:
+        if self._unsent and sys.platform == "win32":
+            return  # closing would wait for the thread that writes, which closes then
         if self._unsent and not pipe.closed:
             self._loop.remove_writer(pipe.fileno())
         self._unsent = b""
