@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from desktop_agent.core.changes import FileState
 from desktop_agent.engine.workspace.attributes import keep_attributes
+from desktop_agent.engine.workspace.replacing import replace
 from desktop_agent.engine.workspace.safe_open import open_beneath
 from desktop_agent.file_history import names
 from desktop_agent.file_history.packs import CHUNK, write_all
@@ -413,7 +414,10 @@ def _replace(place: Place, temporary: bytes, expected: FileState) -> None:
         except OSError:
             # A file system without hard links: looked at once more, then renamed.
             _require(place, ABSENT)
-    os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+    if folder is None:
+        replace(temporary, place.name)
+    else:
+        os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def exchange(place: Place, temporary: bytes) -> bool:

@@ -26,6 +26,7 @@ from desktop_agent.core.sessions import ExportForm, SessionFileError, SessionInf
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.engine import Engine
+from desktop_agent.engine.workspace.replacing import replace
 
 if TYPE_CHECKING:
     from desktop_agent.session_files.forking import Fork
@@ -167,7 +168,7 @@ def export_file(
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        replace(temporary, path)
     except OSError as error:
         raise _refused(error) from error
     finally:

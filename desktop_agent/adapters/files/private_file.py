@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from desktop_agent.engine.workspace.replacing import replace
+
 _log = logging.getLogger(__name__)
 _ABANDONED_S = 3600.0
 
@@ -30,7 +32,7 @@ def write_private(path: Path, body: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         _keep_unreadable(path)
-        temporary.replace(path)
+        replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

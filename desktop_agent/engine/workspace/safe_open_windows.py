@@ -15,6 +15,8 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Folders
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace.containment import OutsideWorkspace, root_of
+from desktop_agent.engine.workspace.replacing import replace
+from desktop_agent.engine.workspace.windows_names import without_prefix
 
 # Held from the last look at a file until it is replaced.
 _RENAMING = threading.Lock()
@@ -46,7 +48,7 @@ def write_atomic(
         resolved.parent.mkdir(parents=True, exist_ok=True)
         _replace(folders, resolved, content, expected)
     except OSError as error:
-        raise ToolError(f"'{resolved}': {error.strerror}.") from None
+        raise ToolError(f"'{resolved}': {error.strerror or error}.") from None
 
 
 def _replace(folders: Folders, resolved: Path, content: bytes, expected: str | None) -> None:
@@ -60,10 +62,21 @@ def _replace(folders: Folders, resolved: Path, content: bytes, expected: str | N
         with _RENAMING:
             if expected is not None and _digest_of(resolved) != expected:
                 raise ToolError(f"'{resolved}' changed in the meantime, so nothing was written.")
-            temporary.replace(resolved)
+            _give_name(temporary, resolved)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _give_name(temporary: Path, resolved: Path) -> None:
+    if resolved.is_dir():
+        raise ToolError(f"'{resolved}' is a folder.")
+    try:
+        replace(temporary, resolved)
+    except PermissionError:
+        raise ToolError(
+            f"'{resolved}' can't be replaced: it is open in another program, or read-only."
+        ) from None
 
 
 def _digest_of(path: Path) -> str:
@@ -94,4 +107,4 @@ def _final_path(descriptor: int) -> Path:
     length = ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, text, room, 0)
     if not 0 < length < room:
         raise OSError("the path of the opened file is unknown")
-    return Path(text.value.removeprefix("\\\\?\\"))
+    return Path(without_prefix(text.value))
