@@ -97,7 +97,7 @@ def _resolve(
         raise ToolError("the path is empty.")
     if "\0" in path:
         raise ToolError("the path holds a NUL character.")
-    if os.name == "nt" and (refusal := windows_names.refusal(path)):
+    if os.name == "nt" and (refusal := windows_names.refusal(path, roots)):
         raise ToolError(f"path {path!r} {refusal}")
     joined = Path(base or folders.root) / with_home(path)
     resolved = _real_path(_as_commands_see(folders, joined), path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PureWindowsPath
 
 _RESERVED = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
@@ -16,9 +16,15 @@ _SWITCH = re.compile(r"/[a-z?]{1,2}", re.IGNORECASE)
 _SHORT_NAME = re.compile(r"~\d+(\.|$)")
 
 
-def refusal(path: str) -> str:
-    """Return why Windows must not be given this path, or nothing when it is plain."""
+def refusal(path: str, roots: Iterable[str] = ()) -> str:
+    """Return why Windows must not be given this path, or nothing when it is plain.
+
+    A share is, where one of the `roots` is on it and holds the path.
+    """
     plain = path.replace("/", "\\")
+    for root in roots:
+        if plain.startswith("\\\\") and PureWindowsPath(plain).is_relative_to(root):
+            plain = str(PureWindowsPath(plain).relative_to(root))
     if plain.startswith("\\\\"):
         return "is a device or network path."
     drive, _, rest = plain.partition(":")
@@ -31,6 +37,13 @@ def refusal(path: str) -> str:
         if reason := _name_refusal(name):
             return reason
     return ""
+
+
+def without_prefix(path: str) -> str:
+    r"""Return a path as it is given elsewhere: the system begins its own with `\\?\`."""
+    if path.startswith("\\\\?\\UNC\\"):
+        return f"\\\\{path[8:]}"
+    return path.removeprefix("\\\\?\\")
 
 
 def is_rooted(path: str) -> bool:

@@ -8,7 +8,9 @@ from desktop_agent.engine.workspace.windows_names import (
     is_rooted,
     is_switch,
     paths_in,
+    refusal,
     with_percent_signs,
+    without_prefix,
 )
 
 
@@ -52,3 +54,22 @@ def test_an_option_of_the_systems_programs_is_no_folder_of_the_disk() -> None:
     assert is_switch("/c")
     assert not is_switch("/users")
     assert not is_switch("/c/x")
+
+
+@pytest.mark.parametrize(
+    ("final", "path"),
+    [
+        (r"\\?\C:\x\a.txt", r"C:\x\a.txt"),
+        (r"\\?\UNC\server\share\a.txt", r"\\server\share\a.txt"),
+    ],
+)
+def test_the_path_of_a_handle_is_called_as_the_folders_are(final: str, path: str) -> None:
+    assert without_prefix(final) == path
+
+
+def test_whole_paths_below_a_folder_on_a_share_are_plain() -> None:
+    roots = (r"C:\x", r"\\server\share\proj")
+    for path in (r"\\Server\share\proj\a.txt", "//server/share/proj/sub", r"\\server\share\proj"):
+        assert refusal(path, roots) == ""
+    for path in (r"\\server\share\projects\a", r"\\server\share\proj\NUL", r"\\.\C:", r"\\other\x"):
+        assert refusal(path, roots)
