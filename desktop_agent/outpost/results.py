@@ -64,7 +64,8 @@ class ResultsFile:
     def __init__(self, path: Path) -> None:
         """Open or make it. Raises UsageError for a file of something else, and OSError."""
         self.known: dict[str, Result] = {}
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._file = os.open(path, flags, 0o600)
         try:
             self._read(path)
         except BaseException:
