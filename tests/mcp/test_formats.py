@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from desktop_agent.adapters.config.secrets import Secrets
+from desktop_agent.adapters.mcp.command import script_line
 from desktop_agent.adapters.mcp.formats import entry_of, read_config
 from desktop_agent.adapters.mcp.servers_file import McpFile
 from desktop_agent.core.mcp import McpError, McpServer
@@ -208,3 +209,10 @@ def test_what_another_app_wrote_about_signing_in_stays(tmp_path: Path) -> None:
     file.save(msgspec.structs.replace(server, client_id="new", client_secret=""), "far")
     kept = json.loads((tmp_path / "mcp.json").read_text())
     assert kept["mcpServers"]["far"]["oauth"] == {"scopes": ["read"], "clientId": "new"}
+
+
+def test_what_joins_commands_for_cmd_is_quoted() -> None:
+    words = (r"C:\Program Files\nodejs\npx.cmd", "-y", "far", "https://x.example/?a=1&b=2", "a|\\")
+    program = r'"C:\Program Files\nodejs\npx.cmd"'
+    expected = rf'/d /s /c "{program} -y far "https://x.example/?a=1&b=2" "a|\\""'
+    assert script_line(words).endswith(expected)

@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from typing import IO
 
 from desktop_agent.core.mcp import MOST_LOG_LINES, McpError, McpLine
+from desktop_agent.core.pipes import windows_jobs
 from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.sandbox import Enclosure
 
@@ -26,6 +27,7 @@ _LOG_LINES = MOST_LOG_LINES
 _LOG_LINE = 500
 # A server ends when its input does; what does not is asked to, then made to.
 _GRACE_S = 2.0
+_JOINING = frozenset("&|<>^()=;, ")
 
 
 class ServerCommand:
@@ -52,6 +54,9 @@ class ServerCommand:
         self._exited = asyncio.Event()
         self._enclosure = enclosure
         self._process = _popen(words, directory, environment, enclosure)
+        self._mark = f"mcp.{self._process.pid}."
+        if sys.platform == "win32":
+            windows_jobs.adopt(self._mark, self._process.pid)
         works = (self._read_log, self._read_output, self._write, self._await_exit)
         threads = [threading.Thread(target=work, name="mcp", daemon=True) for work in works]
         self._log_thread = threads[0]
@@ -89,7 +94,8 @@ class ServerCommand:
     def _signal(self, name: str) -> None:
         with contextlib.suppress(OSError):
             if sys.platform == "win32":
-                self._process.kill()
+                if windows_jobs.end(self._mark) or self._process.poll() is None:
+                    self._process.kill()
             else:
                 os.killpg(self._process.pid, getattr(signal, name))
 
@@ -173,7 +179,7 @@ def _popen(
     more = enclosure.environment if enclosure is not None else {}
     try:
         return subprocess.Popen(
-            [*(enclosure.words if enclosure is not None else ()), *_program(words, environment)],
+            _line(enclosure.words if enclosure is not None else (), _program(words, environment)),
             cwd="/" if enclosure is not None else directory,
             env={**environment, **more},
             stdin=subprocess.PIPE,
@@ -181,7 +187,7 @@ def _popen(
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=sys.platform != "win32",
-            creationflags=NO_WINDOW,
+            creationflags=NO_WINDOW | windows_jobs.SUSPENDED,
             pass_fds=enclosure.descriptors if enclosure is not None else (),
         )
     except (OSError, ValueError) as error:
@@ -198,3 +204,23 @@ def _program(words: tuple[str, ...], environment: Mapping[str, str]) -> tuple[st
     if found is None and not os.path.isabs(words[0]):  # noqa: PTH117
         raise McpError(f"The program “{words[0]}” was not found.")
     return (found or words[0], *words[1:])
+
+
+def _line(before: tuple[str, ...], words: tuple[str, ...]) -> str | tuple[str, ...]:
+    if sys.platform == "win32" and words[0].lower().endswith((".cmd", ".bat")):
+        return script_line(words)
+    return (*before, *words)
+
+
+def script_line(words: tuple[str, ...]) -> str:
+    """Return what starts a script on Windows; what joins commands there is text within quotes."""
+    shell = os.environ.get("SYSTEMROOT", r"C:\Windows") + r"\System32\cmd.exe"
+    return f'{shell} /d /s /c "{" ".join(map(_quoted, words))}"'
+
+
+def _quoted(word: str) -> str:
+    plain = subprocess.list2cmdline([word])
+    if plain.startswith('"') or not _JOINING & set(word):
+        return plain
+    ending = plain[len(plain.rstrip("\\")) :]
+    return f'"{plain}{ending}"'

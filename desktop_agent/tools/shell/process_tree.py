@@ -19,8 +19,8 @@ from pathlib import Path
 
 import msgspec
 
+from desktop_agent.core.pipes import windows_jobs
 from desktop_agent.core.pipes.no_window import NO_WINDOW
-from desktop_agent.tools.shell import windows_jobs
 from desktop_agent.tools.shell.new_processes import Moment, may_be_newer, moment
 
 MARK = "DESKTOP_AGENT_COMMAND"

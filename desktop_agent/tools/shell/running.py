@@ -13,11 +13,12 @@ from typing import IO
 
 import msgspec
 
+from desktop_agent.core.pipes import windows_jobs
 from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.sandbox import Enclosure
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.programs import find_program
-from desktop_agent.tools.shell import process_tree, windows_jobs
+from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.new_processes import moment
 from desktop_agent.tools.shell.orphans import Watcher
 from desktop_agent.tools.shell.output import Output

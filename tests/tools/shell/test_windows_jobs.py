@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from desktop_agent.tools.shell import windows_jobs
+from desktop_agent.core.pipes import windows_jobs
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="jobs are of Windows")
 _WAITS = "import time; time.sleep(60)"
@@ -39,7 +39,7 @@ def test_a_process_without_parents_is_ended_with_its_command() -> None:
 def test_the_end_of_the_app_is_the_end_of_its_commands() -> None:
     app = (
         "import subprocess, sys;"
-        "from desktop_agent.tools.shell import windows_jobs as jobs;"
+        "from desktop_agent.core.pipes import windows_jobs as jobs;"
         f"words = [sys.executable, '-c', '{_WAITS}; print(1)'];"
         "one = subprocess.Popen(words, stdout=sys.stdout, creationflags=jobs.SUSPENDED);"
         "jobs.adopt('b.1.', one.pid); print(one.pid, flush=True); sys.stdin.read()"
