@@ -160,11 +160,16 @@ def _with_folders(path: str, top: str) -> list[str]:
 
 
 def _matches(path: str, pattern: str, root: str) -> bool:
-    pure = PurePath(path)
+    pure, pattern = PurePath(path), _with_slashes(pattern)
     if not pure.is_relative_to(root):
-        return fnmatchcase(path, pattern)
+        return fnmatchcase(_with_slashes(path), pattern)
     relative = pure.relative_to(root).as_posix()
     return fnmatchcase(f"{relative}/" if path.endswith("/") else relative, pattern)
+
+
+def _with_slashes(text: str) -> str:
+    """Return a path or a pattern as it is written elsewhere: both are typed on Windows."""
+    return text.replace("\\", "/") if os.name == "nt" else text
 
 
 def _folded_patterns(pattern: str, root: str) -> tuple[str, ...]:
@@ -172,7 +177,7 @@ def _folded_patterns(pattern: str, root: str) -> tuple[str, ...]:
 
     `~/` is the home, a `/` at the end says no more, and `**/` may be no folder at all.
     """
-    pattern = os.path.expanduser(pattern).rstrip("/") or pattern  # noqa: PTH111
+    pattern = _with_slashes(os.path.expanduser(pattern)).rstrip("/") or pattern  # noqa: PTH111
     spelt = dict.fromkeys((pattern, pattern.replace("**/", "")))
     return tuple(dict.fromkeys(one for each in spelt for one in _meant(each, root)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,10 @@ def test_an_allow_rule_is_for_its_own_tool_alone(root: Path) -> None:
     situation = Situation("ask", rules, Workspace(str(root)))
     preview = Preview("edit", paths=(str(root / "src" / "d.py"),))
     assert isinstance(verdict(edit, preview, situation), Asked)
+
+
+@pytest.mark.skipif(os.name != "nt", reason="has one separator")
+@pytest.mark.parametrize("pattern", [r"secrets\*", "secrets/*", "~/private/*", "~/private"])
+def test_a_refusing_rule_is_typed_with_either_separator(tmp_path: Path, pattern: str) -> None:
+    place = Path.home() / "private" if pattern.startswith("~") else tmp_path / "secrets"
+    assert refuses(pattern, (str(place / "A"),), str(tmp_path))
