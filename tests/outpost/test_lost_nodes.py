@@ -26,6 +26,7 @@ from desktop_agent.outpost.agent_log import AgentLog
 from desktop_agent.outpost.cluster import ClusterWork, MemberLost, Node
 from desktop_agent.outpost.jobs import Needs
 from desktop_agent.outpost.member import Member
+from tests.adapters.sandbox.conftest import need_sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no outposts on Windows")
 Parts = tuple[TextPart | ToolCall, ...]
@@ -176,6 +177,7 @@ def ends_turn(value: Any) -> bool:
 async def test_what_was_written_before_a_stop_and_was_not_kept_is_said_to_be_gone(
     rigs: Callable[[list[Parts]], Rig],
 ) -> None:
+    need_sandbox({})  # without one the command is asked about, and nobody answers
     runs = ToolCall("call-runs", "shell", {"command": "echo begun; sleep 3600"})
     rig = rigs([(writes("first.txt"),), (writes("second.txt"), runs)])
     await rig.begin()
@@ -195,6 +197,7 @@ async def test_what_was_written_before_a_stop_and_was_not_kept_is_said_to_be_gon
 async def test_a_repository_that_is_made_in_the_copy_keeps_no_step_from_being_kept(
     rigs: Callable[[list[Parts]], Rig],
 ) -> None:
+    need_sandbox({})
     makes = ToolCall("call-makes", "shell", {"command": "mkdir sub; git init -q sub"})
     rig = rigs([(makes, writes("first.txt")), (writes("second.txt"),), (TextPart("Done."),)])
     await rig.begin()
