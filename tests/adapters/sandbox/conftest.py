@@ -9,13 +9,14 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from desktop_agent.adapters.sandbox.sandbox import Programs
+from tests.adapters.sandbox.bench import Bench
 
 _ROOT = Path(__file__).resolve().parents[3]
 # Nobody's: no file of this machine belongs to it.
@@ -44,6 +45,15 @@ def need_sandbox(identity: dict[str, Any]) -> None:
         pytest.skip("bubblewrap is not installed here")
     if not _can_make_namespaces(identity):
         pytest.skip("bubblewrap can't make user namespaces here")
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, own_home: Path) -> AsyncIterator[Bench]:
+    """Commands in a folder of their own; a file that wants another makes its own."""
+    need_sandbox({})
+    made = Bench(tmp_path)
+    yield made
+    await made.close()
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.adapters.sandbox.bench import Bench, make_repository
-from tests.adapters.sandbox.conftest import need_sandbox
-
-
-@pytest.fixture
-async def bench(tmp_path: Path, own_home: Path) -> AsyncIterator[Bench]:
-    need_sandbox({})
-    made = Bench(tmp_path)
-    yield made
-    await made.close()
 
 
 @pytest.mark.parametrize("git", [False, True])

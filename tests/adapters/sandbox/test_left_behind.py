@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from tests.adapters.sandbox.bench import Bench, interpreter, make_repository
-from tests.adapters.sandbox.conftest import need_sandbox
 
 PLACES = ("credentials", "lib.git", ".vscode/sub", ".github/workflows", "a/b/c/d/x.key/sub")
-
-
-@pytest.fixture
-async def bench(tmp_path: Path, own_home: Path) -> AsyncIterator[Bench]:
-    need_sandbox({})
-    made = Bench(tmp_path)
-    yield made
-    await made.close()
 
 
 async def test_a_repository_in_a_folder_with_a_protected_name_runs_nothing(bench: Bench) -> None:

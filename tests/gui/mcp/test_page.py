@@ -41,6 +41,7 @@ def test_down_goes_from_the_filter_into_the_list(qtbot, theme):
     qtbot.waitFocus(page.search)
     qtbot.keyClick(page.search, Qt.Key.Key_Down)
     qtbot.waitFocus(page.list)
+    assert page.list.currentIndex().isValid()
 
 
 @pytest.mark.parametrize("is_sse", [True, False])
