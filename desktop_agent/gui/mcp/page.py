@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.mcp import McpState
-from desktop_agent.gui.kit.lists.list_page import ListPage, fill_empty, fill_pane
-from desktop_agent.gui.kit.lists.tab_row import TabRow
-from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.lists.list_page import ListPage, PageWords
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import (
-    GhostButton,
-    PrimaryButton,
-    TextButton,
-    TextLabel,
-    has_focus_in,
-    named,
-)
+from desktop_agent.gui.kit.widgets import GhostButton, has_focus_in
 from desktop_agent.gui.mcp.detail import ServerDetail
 from desktop_agent.gui.mcp.switch_list import SwitchList
 from desktop_agent.gui.mcp.text import server_row
@@ -32,6 +23,7 @@ class ServersPage(ListPage[SwitchList, ServerDetail]):
     import_requested, trust_requested
     """
 
+    kind, icon = "Server", "server"
     pointed = Signal(str)
     switched = Signal(str, bool)
     import_requested = Signal()
@@ -40,73 +32,40 @@ class ServersPage(ListPage[SwitchList, ServerDetail]):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, "serversPage", parent)
         self._states: tuple[McpState, ...] = ()
-        self.setAccessibleName(self.tr("MCP servers"))
         self.list = SwitchList(theme, "serverList", self.tr("MCP servers"), self)
         self.detail = ServerDetail(theme, self)
-        self._join(self._make_list_pane())
-        self._connect()
+        imports = GhostButton(theme, self.tr("Import…"), "download", name="importServers")
+        self._build(self.list, self._make_words(), _TABS, imports)
+        imports.clicked.connect(self.import_requested)
+        self.filtered.connect(self._show_rows)
+        self.list.pointed.connect(self._on_pointed)
+        self.list.opened.connect(self._open_detail)
+        self.list.switched.connect(self.switched)
+        self.list.acted.connect(self.trust_requested)
+
+    def _make_words(self) -> PageWords:
+        return PageWords(
+            title=self.tr("MCP servers"),
+            about=self.tr("Programs that give agents more tools. None starts before you allow it."),
+            tabs=self.tr("Which servers"),
+            filter=self.tr("Filter servers"),
+            add=self.tr("Add server…"),
+            empty=self.tr("A server gives the agent tools of another program"),
+            why=self.tr(
+                "Such as an issue tracker, a database or a browser. Add one by its command or its "
+                "address, or import those of your other apps."
+            ),
+            no_match=self.tr("No server matches “{text}”."),
+        )
 
     # -- down --------------------------------------------------------------------------------
 
     def set_states(self, states: tuple[McpState, ...]) -> None:
         """Show these servers; what is chosen and searched for stays."""
         self._states = states
-        numbers = {"all": len(states)}
-        for tab in _TABS[1:]:
-            numbers[tab] = sum(1 for one in states if self._is_in(one, tab))
+        counts = {tab: sum(1 for one in states if self._is_in(one, tab)) for tab in _TABS}
         titles = {"all": self.tr("All"), "folder": self.tr("Folder"), "mine": self.tr("Yours")}
-        self._tabs.show_counts(titles, numbers)
-        if not numbers[self._tabs.current]:
-            self._tabs.choose("all")
-        many = self.tr("Filter {n} servers").format(n=len(states))
-        self.search.setPlaceholderText(self.tr("Filter servers") if len(states) < 2 else many)
-        self._show_rows()
-
-    # -- construction ------------------------------------------------------------------------
-
-    def _make_list_pane(self) -> QWidget:
-        theme = self._theme
-        pane = QWidget(self)
-        self._import = GhostButton(theme, self.tr("Import…"), "download", pane)
-        self._import.setObjectName("importServers")
-        self._add = TextButton(theme, self.tr("Add server…"), "plus", pane, name="addServer")
-        close = self._make_close(pane, "leaveServers")
-        self.search = SearchField(theme, self.tr("Filter servers"), pane)
-        self.search.setObjectName("filterServers")
-        self._tabs = TabRow(
-            theme, self.tr("Which servers"), "serverTab", dict.fromkeys(_TABS, ""), pane
-        )
-        self._pages = QStackedWidget(pane)
-        self._pages.addWidget(self.list)
-        self._pages.addWidget(self._make_empty())
-        self._no_match = TextLabel("", "muted", wraps=True)
-        self._no_match.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._pages.addWidget(self._no_match)
-        about = self.tr("Programs that give agents more tools. None starts before you allow it.")
-        buttons = (self._import, self._add, close)
-        parts = (self.search, self._tabs, self._pages)
-        fill_pane(pane, theme, (self.tr("MCP servers"), about), buttons, parts)
-        return pane
-
-    def _make_empty(self) -> QWidget:
-        theme = self._theme
-        page = named(QWidget(), "noServers")
-        what = self.tr("A server gives the agent tools of another program")
-        why = self.tr(
-            "Such as an issue tracker, a database or a browser. Add one by its command or its "
-            "address, or import those of your other apps."
-        )
-        add = PrimaryButton(theme, self.tr("Add server…"), "plus", page, name="addFirstServer")
-        add.clicked.connect(self.add_requested)
-        fill_empty(page, theme, "server", (what, why), add)
-        return page
-
-    def _connect(self) -> None:
-        self._import.clicked.connect(self.import_requested)
-        self.list.pointed.connect(self._on_pointed)
-        self.list.opened.connect(self._open_detail)
-        self.list.switched.connect(self.switched)
-        self.list.acted.connect(self.trust_requested)
+        self._show_counts(titles, counts, self.tr("Filter {n} servers"))
 
     # -- what is shown -----------------------------------------------------------------------
 
@@ -123,7 +82,6 @@ class ServersPage(ListPage[SwitchList, ServerDetail]):
         ]
         self.list.show_rows(tuple(map(server_row, shown)))
         self._show_found(has_found=bool(shown), has_any=bool(self._states))
-        self._no_match.setText(self.tr("No server matches “{text}”.").format(text=" ".join(words)))
         self._show_detail()
 
     def _show_detail(self) -> None:

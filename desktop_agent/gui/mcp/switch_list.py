@@ -14,7 +14,12 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 
-from desktop_agent.gui.kit.lists.check_box import CheckBoxDelegate, paint_box
+from desktop_agent.gui.kit.lists.check_box import (
+    CheckBoxDelegate,
+    check_state,
+    paint_box,
+    trailing_box,
+)
 from desktop_agent.gui.kit.lists.list_model import (
     ROW_ROLE,
     Index,
@@ -65,7 +70,8 @@ class SwitchList(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
-        self.rows = _Rows(_key, {**text_roles(_title, _spoken, _tip), _CHECK: _check_state}, self)
+        roles = {**text_roles(_title, _spoken, _tip), _CHECK: _check_state}
+        self.rows = _Rows(_key, roles, self, _flags)
         self.rows.switched.connect(self.switched)
         self.setModel(self.rows)
         self._delegate = (_TableDelegate if is_table else _Delegate)(theme, self)
@@ -128,15 +134,11 @@ class _Delegate(CheckBoxDelegate):
     acted = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, trailing_box(theme, _EDGE, _BOX), parent)
         self.titles: tuple[str, ...] = ()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, self._theme.size("row2") + 4)
-
-    def is_on(self, index: Index) -> bool | None:
-        return index.data(ROW_ROLE).is_on
 
     def editorEvent(
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
@@ -195,11 +197,6 @@ class _Delegate(CheckBoxDelegate):
             lower.setLeft(lower.left() + paint_mark(theme, pen, row.mark, lower, tone))
         pen.text(lower, row.below, tone, theme.font("small"))
 
-    def box(self, rect: QRect) -> QRect:
-        size = self._theme.icon_px(_BOX)
-        inner = rect.adjusted(_EDGE, 0, -_EDGE, 0)
-        return QRect(inner.right() - size, inner.center().y() - size // 2, size, size)
-
     def _button(self, rect: QRect, row: SwitchRow) -> QRect:
         metrics = QFontMetrics(self._theme.font("ui", "medium"))
         width, height = metrics.horizontalAdvance(row.action) + 2 * _EDGE, metrics.height() + _EDGE
@@ -251,6 +248,9 @@ def _tip(row: SwitchRow) -> str:
 
 
 def _check_state(row: SwitchRow) -> Qt.CheckState | None:
-    if row.is_on is None:
-        return None
-    return Qt.CheckState.Checked if row.is_on else Qt.CheckState.Unchecked
+    return None if row.is_on is None else check_state(is_on=row.is_on)
+
+
+def _flags(row: SwitchRow) -> Qt.ItemFlag:
+    usual = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+    return usual if row.is_on is None else usual | Qt.ItemFlag.ItemIsUserCheckable

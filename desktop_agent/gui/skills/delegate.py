@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.skills import Skill
-from desktop_agent.gui.kit.lists.check_box import CheckBoxDelegate, paint_box
+from desktop_agent.gui.kit.lists.check_box import CheckBoxDelegate, paint_box, trailing_box
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.theme import Theme
@@ -23,8 +23,7 @@ class SkillDelegate(CheckBoxDelegate):
     """Icon, two lines, badges, a box."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, trailing_box(theme, _EDGE, _BOX), parent)
         self._heading = self._two_lines = QSize()
         # By number, kept by the list: a view asks the size of all rows for each layout.
         self.headings: frozenset[int] = frozenset()
@@ -37,10 +36,6 @@ class SkillDelegate(CheckBoxDelegate):
     def _measure(self) -> None:
         self._heading = QSize(120, self._theme.size("section_row"))
         self._two_lines = QSize(120, self._theme.size("row2") + 4)
-
-    def is_on(self, index: Index) -> bool | None:
-        skill = index.data(ROW_ROLE).skill
-        return skill.is_enabled if skill is not None and can_switch(skill) else None
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row: SkillRow = index.data(ROW_ROLE)
@@ -63,9 +58,10 @@ class SkillDelegate(CheckBoxDelegate):
         top = inner.center().y() - size // 2 + 1
         pen.icon(QRect(inner.left(), top, size, size), icon, token)
         left = inner.left() + size + _GAP
-        right = self._box_left(inner) - _GAP
+        box = self.box(pen.rect)
+        right = box.left() - _GAP
         if can_switch(skill):
-            pen.switch(self.box(pen.rect), is_on=skill.is_enabled)
+            paint_box(theme, pen.painter, pen.mirrored(box), is_on=skill.is_enabled)
         # Words at the trailing end may take half of the row, no more.
         trailing = (right - left) // 2
         badge, tone = state_badge(skill)
@@ -85,21 +81,9 @@ class SkillDelegate(CheckBoxDelegate):
         below = " ".join(below.split())
         pen.text(lower, below, "err" if skill.problem else pen.faint, theme.font("small"))
 
-    def _box_left(self, inner: QRect) -> int:
-        return inner.right() - self._theme.icon_px(_BOX)
-
-    def box(self, rect: QRect) -> QRect:
-        """Return where the switch is in a window that reads from left to right."""
-        size = self._theme.icon_px(_BOX)
-        inner = rect.adjusted(_EDGE, 0, -_EDGE, 0)
-        return QRect(self._box_left(inner), inner.center().y() - size // 2, size, size)
-
 
 class _SkillPainter(RowPainter):
     """What only a skill's row has."""
-
-    def switch(self, box: QRect, *, is_on: bool) -> None:
-        paint_box(self._theme, self.painter, self.mirrored(box), is_on=is_on)
 
     def trailing(self, right: int, text: str, most: int) -> int:
         """Draw a word that ends at `right`; return the room it took."""

@@ -6,30 +6,31 @@ from collections.abc import Mapping
 
 import msgspec
 from PySide6.QtCore import (
-    QAbstractItemModel,
     QCoreApplication,
-    QEvent,
     QRect,
     QSignalBlocker,
     QSize,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QWidget,
 )
 
 from desktop_agent.core.skill_install import FoundSkill
 from desktop_agent.gui.kit.fitted_area import FittedArea
-from desktop_agent.gui.kit.lists.check_box import paint_box
+from desktop_agent.gui.kit.lists.check_box import (
+    CheckBoxDelegate,
+    check_state,
+    is_ticked,
+    paint_box,
+)
 from desktop_agent.gui.kit.lists.list_model import Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
-from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column, named, row
@@ -142,7 +143,7 @@ class SkillChecklist(QWidget):
         with QSignalBlocker(self.list):
             for item in items:
                 is_chosen = is_on and _is_wanted_first(item)
-                item.setCheckState(Qt.CheckState.Checked if is_chosen else Qt.CheckState.Unchecked)
+                item.setCheckState(check_state(is_on=is_chosen))
         self.list.viewport().update()
         self.ticked.emit()
 
@@ -205,11 +206,6 @@ class SkillChecklist(QWidget):
             self.preview.look_at(skill.folder, first)
 
 
-def _is_ticked(index: Index) -> bool:
-    state = index.data(Qt.ItemDataRole.CheckStateRole)
-    return state is not None and Qt.CheckState(state) == Qt.CheckState.Checked
-
-
 def _rank(skill: FoundSkill) -> tuple[bool, bool, str, bool]:
     """What can be installed comes first, and of several with one name the preferred one."""
     return bool(skill.problem), bool(skill.clash), skill.name, bool(skill.twin)
@@ -233,12 +229,11 @@ def _lines(skill: FoundSkill, *, is_free: bool) -> tuple[str, str, str]:
     return about, content_text(skill.scripts, skill.allowed_tools), in_the_way
 
 
-class _FoundDelegate(QStyledItemDelegate):
-    """The box is Qt's own; below the name stands what the skill is and holds."""
+class _FoundDelegate(CheckBoxDelegate):
+    """The box is before the name; below that stands what the skill is and holds."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, self._leading_box, parent)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         small = self._theme.text_px("small")
@@ -262,8 +257,8 @@ class _FoundDelegate(QStyledItemDelegate):
                 (in_the_way, "warn", small),
             ]
             if is_free:
-                box = pen.mirrored(self._box(pen.rect))
-                paint_box(theme, painter, box, is_on=_is_ticked(index))
+                box = pen.mirrored(self.box(pen.rect))
+                paint_box(theme, painter, box, is_on=is_ticked(index))
             top = pen.rect.top() + 8
             edge = 12 + theme.icon_px(_CHECK)
             for text, token, font in lines:
@@ -272,23 +267,6 @@ class _FoundDelegate(QStyledItemDelegate):
                 pen.text(box, with_marks(" ".join(text.split())), token, font)
                 top += high
 
-    def _box(self, rect: QRect) -> QRect:
+    def _leading_box(self, rect: QRect) -> QRect:
         size = self._theme.icon_px(16)
         return QRect(rect.left() + 10, rect.top() + 9, size, size)
-
-    def editorEvent(
-        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
-    ) -> bool:
-        if not index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
-            return False
-        is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
-        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
-            rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-            direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-            target = placed(direction, rect, self._box(rect)).adjusted(-8, -8, 8, 8)
-            is_toggled = target.contains(event.position().toPoint())
-        if not is_toggled:
-            return False
-        is_on = _is_ticked(index)
-        state = Qt.CheckState.Unchecked if is_on else Qt.CheckState.Checked
-        return model.setData(index, state, Qt.ItemDataRole.CheckStateRole)

@@ -8,6 +8,7 @@ import msgspec
 from PySide6.QtCore import QObject, Qt, Signal
 
 from desktop_agent.core.skills import Skill, SkillOrigin
+from desktop_agent.gui.kit.lists.check_box import check_state
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.skills.text import ORIGINS, origin_title, spoken
@@ -125,7 +126,7 @@ def _tip(row: SkillRow) -> str | None:
 def _check_state(row: SkillRow) -> Qt.CheckState | None:
     if row.skill is None or not can_switch(row.skill):
         return None
-    return Qt.CheckState.Checked if row.skill.is_enabled else Qt.CheckState.Unchecked
+    return check_state(is_on=row.skill.is_enabled)
 
 
 def _flags(row: SkillRow) -> Qt.ItemFlag:

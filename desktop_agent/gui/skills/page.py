@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.links import accept_copy
-from desktop_agent.gui.kit.lists.list_page import ListPage, fill_empty, fill_pane
-from desktop_agent.gui.kit.lists.tab_row import TabRow
-from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.lists.list_page import ListPage, PageWords
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import (
-    GhostButton,
-    PrimaryButton,
-    TextButton,
-    TextLabel,
-    has_focus_in,
-    named,
-    row,
-)
+from desktop_agent.gui.kit.widgets import GhostButton, has_focus_in
 from desktop_agent.gui.skills.detail import SkillDetailPane
 from desktop_agent.gui.skills.drop_zone import dropped_source
 from desktop_agent.gui.skills.list import SkillList, SkillRequests
@@ -35,6 +25,7 @@ class SkillsPage(ListPage[SkillList, SkillDetailPane]):
     folder_requested: open the folder of the skills
     """
 
+    kind, icon = "Skill", "book-open"
     pointed = Signal(object)
     dropped = Signal(str)
     folder_requested = Signal()
@@ -44,13 +35,33 @@ class SkillsPage(ListPage[SkillList, SkillDetailPane]):
         self._rows: tuple[SkillRow, ...] = ()
         self._skills: tuple[Skill, ...] | None = None
         self._asked: Skill | None = None
-        self.setAccessibleName(self.tr("Skills"))
         self.setAcceptDrops(True)
         self.requests = SkillRequests(self)
         self.list = SkillList(theme, self.requests, self)
         self.detail = SkillDetailPane(theme, self.requests, self)
-        self._join(self._make_list_pane())
-        self._connect()
+        folder = GhostButton(theme, self.tr("Open folder"), "folder-open", name="openSkillsFolder")
+        folder.setToolTip(self.tr("Open the folder of your own skills"))
+        self._build(self.list, self._make_words(), TABS, folder)
+        folder.clicked.connect(self.folder_requested)
+        self.filtered.connect(self._show_rows)
+        self.list.pointed.connect(self._on_pointed)
+        self.list.opened.connect(self._open_detail)
+        self.list.typed.connect(self._on_typed)
+
+    def _make_words(self) -> PageWords:
+        return PageWords(
+            title=self.tr("Skills"),
+            about=self.tr("Instructions and scripts that the agent loads when they fit the task."),
+            tabs=self.tr("Which skills"),
+            filter=self.tr("Filter skills"),
+            add=self.tr("Add skill…"),
+            empty=self.tr("A skill teaches the agent how you do something"),
+            why=self.tr(
+                "It is a folder with a SKILL.md: when it is used, what to do, and perhaps "
+                "scripts. Add one from an address, a folder or a file, or drop it here."
+            ),
+            no_match=self.tr("No skill matches “{text}”."),
+        )
 
     # -- down --------------------------------------------------------------------------------
 
@@ -61,86 +72,20 @@ class SkillsPage(ListPage[SkillList, SkillDetailPane]):
             return
         self._skills = skills
         self._rows = rows_of(skills, self._rows)
-        numbers = counts(self._rows)
-        if not numbers[self._tabs.current]:
-            self._tabs.choose("all")
         titles = {"all": self.tr("All"), **{one: origin_title(one) for one in ORIGINS}}
-        self._tabs.show_counts(titles, numbers)
-        many = self.tr("Filter {n} skills").format(n=numbers["all"])
-        self.search.setPlaceholderText(self.tr("Filter skills") if numbers["all"] < 2 else many)
-        self._show_rows()
+        self._show_counts(titles, counts(self._rows), self.tr("Filter {n} skills"))
 
     def enter(self) -> None:
         """Take the focus; what is shown in detail is read again."""
         self._asked = None
         super().enter()
 
-    # -- construction ------------------------------------------------------------------------
-
-    def _make_list_pane(self) -> QWidget:
-        theme = self._theme
-        pane = QWidget(self)
-        self._folder = GhostButton(theme, self.tr("Open folder"), "folder-open", pane)
-        self._folder.setObjectName("openSkillsFolder")
-        self._folder.setToolTip(self.tr("Open the folder of your own skills"))
-        self._add = TextButton(theme, self.tr("Add skill…"), "plus", pane, name="addSkill")
-        close = self._make_close(pane, "leaveSkills")
-        self.search = SearchField(theme, self.tr("Filter skills"), pane)
-        self.search.setObjectName("filterSkills")
-        self._tabs = TabRow(
-            theme, self.tr("Which skills"), "skillTab", dict.fromkeys(TABS, ""), pane
-        )
-        self._pages = QStackedWidget(pane)
-        self._pages.addWidget(self.list)
-        self._pages.addWidget(self._make_empty())
-        self._pages.addWidget(self._make_no_match())
-        about = self.tr("Instructions and scripts that the agent loads when they fit the task.")
-        buttons = (self._folder, self._add, close)
-        parts = (self.search, self._tabs, self._pages)
-        fill_pane(pane, theme, (self.tr("Skills"), about), buttons, parts)
-        return pane
-
-    def _make_empty(self) -> QWidget:
-        theme = self._theme
-        page = named(QWidget(), "noSkills")
-        what = self.tr("A skill teaches the agent how you do something")
-        why = self.tr(
-            "It is a folder with a SKILL.md: when it is used, what to do, and perhaps "
-            "scripts. Add one from an address, a folder or a file, or drop it here."
-        )
-        add = PrimaryButton(theme, self.tr("Add skill…"), "plus", page, name="addFirstSkill")
-        add.clicked.connect(self.add_requested)
-        fill_empty(page, theme, "book-open", (what, why), add)
-        return page
-
-    def _make_no_match(self) -> QWidget:
-        page = QWidget()
-        self._no_match = TextLabel("", "muted", page, wraps=True)
-        self._no_match.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        clear = GhostButton(self._theme, self.tr("Clear filter"), "", page)
-        clear.setObjectName("clearSkillFilter")
-        clear.clicked.connect(self.search.clear)
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(*(self._theme.space("xl"),) * 4)
-        layout.addWidget(self._no_match)
-        layout.addLayout(row(None, clear, None))
-        layout.addStretch(1)
-        return page
-
-    def _connect(self) -> None:
-        self._folder.clicked.connect(self.folder_requested)
-        self.list.pointed.connect(self._on_pointed)
-        self.list.opened.connect(self._open_detail)
-        self.list.typed.connect(self._on_typed)
-
     # -- what is shown -----------------------------------------------------------------------
 
     def _show_rows(self) -> None:
-        text = self.search.text()
-        found = shown_rows(self._rows, self._tabs.current, text)
+        found = shown_rows(self._rows, self._tabs.current, self.search.text())
         self.list.show_rows(found)
         self._show_found(has_found=bool(found), has_any=bool(self._rows))
-        self._no_match.setText(self.tr("No skill matches “{text}”.").format(text=text.strip()))
 
     def _on_pointed(self, skill: Skill | None) -> None:
         before = self.detail.skill
