@@ -8,7 +8,7 @@ from desktop_agent.core.mcp import McpServer, McpState
 from desktop_agent.gui.mcp.dialogs import ServerSheet
 from desktop_agent.gui.mcp.page import ServersPage
 from tests import gallery_servers
-from tests.helpers.windows import all_is_seen, hidden_part, part
+from tests.helpers.windows import all_is_seen, hidden_part, part, words_in
 
 
 def test_after_a_server_was_removed_the_next_key_is_for_the_list(qtbot, theme):
@@ -42,6 +42,18 @@ def test_down_goes_from_the_filter_into_the_list(qtbot, theme):
     qtbot.keyClick(page.search, Qt.Key.Key_Down)
     qtbot.waitFocus(page.list)
     assert page.list.currentIndex().isValid()
+
+
+def test_a_filter_that_matches_no_server_says_so_and_offers_the_way_back(qtbot, theme):
+    page = ServersPage(theme)
+    qtbot.addWidget(page)
+    with qtbot.waitExposed(page):
+        page.show()
+    page.set_states(gallery_servers.states())
+    qtbot.keyClicks(page.search, "zebra  x")
+    assert "No server matches “zebra x”." in words_in(page)
+    qtbot.mouseClick(part(page, "clearServerFilter"), Qt.MouseButton.LeftButton)
+    assert page.list.model().rowCount() == len(gallery_servers.states())
 
 
 @pytest.mark.parametrize("is_sse", [True, False])
