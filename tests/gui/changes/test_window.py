@@ -7,17 +7,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.changes import FolderLook
-from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged, MessageAdded
+from desktop_agent.core.events import EngineFailed, FilesChanged, MessageAdded
 from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.state.branch_draft import BranchDraft
 from desktop_agent.gui.transcript.cards.tool_card import ToolCard
-from tests.gui.agents.test_window_agents import Team, agents_of, spawns
+from tests.gui.agents.test_window_agents import agents_of, spawns
 from tests.gui.changes.samples import FirstLooks
 from tests.gui.window.test_window import WAIT, shown, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
-from tests.helpers.windows import bridge_of, part, side_panel, words_in
+from tests.helpers.windows import part, side_panel, words_in
 
 MINE = [f"mine{n}.txt" for n in range(5)]
 THEIRS = [f"theirs{n}.txt" for n in range(3)]
@@ -27,32 +26,12 @@ COMMAND = "printf 'one\\n' > made0.txt && printf 'two\\n' > made1.txt"
 
 
 @pytest.fixture
-def team():
-    return Team()
-
-
-@pytest.fixture
 def window(open_window, project, monkeypatch, team):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-loopback")
     for name in (*MINE, *THEIRS):
         (project / name).write_text(f"{name} before\n", encoding="utf-8")
     with LoopbackProvider("openai", [team.answer] * 60) as provider:
         yield open_window(project, model=provider.model, api_base=provider.api_base, mode="free")
-
-
-@pytest.fixture
-def heard(window):
-    """Every event the window got; what is asked is allowed."""
-    events = []
-
-    def take(batch):
-        events.extend(batch)
-        for event in batch:
-            if isinstance(event, ApprovalRequested):
-                bridge_of(window).engine.decide(event.request.id, AllowOnce())
-
-    bridge_of(window).received.connect(take)
-    return events
 
 
 def rewrites(*names):

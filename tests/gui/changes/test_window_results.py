@@ -8,22 +8,16 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPushButton
 
-from desktop_agent.core.approvals import AllowOnce
-from desktop_agent.core.events import ApprovalRequested, EngineFailed, FilesChanged
+from desktop_agent.core.events import EngineFailed, FilesChanged
 from desktop_agent.core.network.places import Place
-from tests.gui.agents.test_window_agents import Team, agents_of
+from tests.gui.agents.test_window_agents import agents_of
 from tests.gui.changes.test_window import texts, wait_part, wait_said
 from tests.gui.window.test_window import WAIT, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, LoopbackProvider, Say
-from tests.helpers.windows import bridge_of, part, side_panel, words_in
+from tests.helpers.windows import part, side_panel, words_in
 from tests.outpost.rig import far
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no outposts on Windows")
-
-
-@pytest.fixture
-def team():
-    return Team()
 
 
 @pytest.fixture
@@ -36,21 +30,6 @@ def window(open_window, project, monkeypatch, team, tmp_path):
         yield open_window(
             project, model=provider.model, api_base=provider.api_base, mode="free", places=(box,)
         )
-
-
-@pytest.fixture
-def heard(window):
-    """Every event the window got; what is asked is allowed."""
-    events = []
-
-    def take(batch):
-        events.extend(batch)
-        for event in batch:
-            if isinstance(event, ApprovalRequested):
-                bridge_of(window).engine.decide(event.request.id, AllowOnce())
-
-    bridge_of(window).received.connect(take)
-    return events
 
 
 def sends(name):
