@@ -30,6 +30,7 @@ _NOT_NEEDED = frozenset({
     "gui", "_resources/app-icon", "_resources/fonts", "_resources/icons", "_resources/screenshots",
     f"_resources/{_LOCK}", f"_resources/{_CLUSTER_LOCK}", f"_resources/{ARCHIVE}",
 })  # fmt: skip
+_DATE = 315532800  # 1980, before which some programs take a date for a mistake
 _LONGEST_S = 1800.0
 _WORDS_S = 2.0
 # Without single quotes and backslashes: it goes through the shell of whoever logs in.
@@ -92,22 +93,27 @@ async def install(place: Place, version: str, archive: bytes) -> None:
 
 def archive_of(package: Path, resources: Path, skills: Path) -> bytes:
     """Return our own files as they are installed, and what they need, as a tar file in gzip."""
-    import tarfile  # here, since it brings compressors along, 3 ms, and is rarely needed
+    # Here, since they bring compressors along, 3 ms, and are rarely needed.
+    import gzip
+    import tarfile
 
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+    with tarfile.open(fileobj=packed, mode="w") as archive:
         for lock in (_LOCK, _CLUSTER_LOCK):
-            archive.add(resources / lock, lock, filter=_without_owner)
+            archive.add(resources / lock, lock, filter=_without_circumstances)
         for folder, name in ((package, ""), (resources, "_resources"), (skills, "_skills")):
             for path in _needed(folder, name):
                 inside = Path("desktop_agent", name, path.relative_to(folder)).as_posix()
-                archive.add(path, inside, filter=_without_owner)
-    return packed.getvalue()
+                archive.add(path, inside, filter=_without_circumstances)
+    return gzip.compress(packed.getvalue(), mtime=0)
 
 
-def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_circumstances(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Take out whose file it was, and since when: installers hold it, and are to be the same."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
+    entry.mtime = _DATE
+    entry.mode = 0o755 if entry.mode & 0o100 else 0o644
     return entry
 
 

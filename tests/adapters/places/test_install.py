@@ -94,6 +94,22 @@ def test_what_is_sent_has_all_of_the_app_but_its_window(tmp_path: Path) -> None:
     assert not [name for name in names if "/gui/" in name or "pycache" in name or "/fonts/" in name]
 
 
+def test_what_is_sent_is_the_same_whenever_and_wherever_it_is_packed(tmp_path: Path) -> None:
+    packed: list[bytes] = []
+    for moment, mode in ((1_700_000_000, 0o644), (1_800_000_000, 0o600)):
+        place = tmp_path / str(moment)
+        for name in ("package/app.py", "resources/outpost.lock", "resources/cluster.lock"):
+            file = place / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(name)
+            file.chmod(mode)
+            os.utime(file, (moment, moment))
+        packed.append(archive_of(place / "package", place / "resources", place / "skills"))
+    assert packed[0] == packed[1]
+    dated = packed[0][4:8]  # where gzip says when
+    assert dated == bytes(4)
+
+
 def test_what_is_installed_there_are_versions_that_this_app_has() -> None:
     def pins(path: Path) -> set[str]:
         lines = path.read_text().splitlines()
