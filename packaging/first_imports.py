@@ -25,10 +25,12 @@ def first_imports(root: Path) -> set[str]:
     """Return the names. Raises CalledProcessError when a start can't be imported."""
     names: set[str] = set()
     for start in _STARTS:
-        with tempfile.NamedTemporaryFile(suffix=".json") as report:
-            command = [sys.executable, __file__, str(root), start, report.name]
+        # A folder: Windows lets nobody else write a file that is held open here.
+        with tempfile.TemporaryDirectory() as place:
+            report = Path(place, "names.json")
+            command = [sys.executable, __file__, str(root), start, str(report)]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            names |= set(json.load(report))
+            names |= set(json.loads(report.read_text("utf-8")))
     return names
 
 
