@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import runpy
 import sys
@@ -18,5 +19,8 @@ def main(arguments: Sequence[str]) -> int:
     sys.path.insert(0, os.path.dirname(script))  # noqa: PTH120
     # What Python writes beside a script of a trusted skill would be a change of that skill.
     sys.dont_write_bytecode = True
+    # The frozen app starts without what else brings these two.
+    for name in ("exit", "quit"):
+        builtins.__dict__.setdefault(name, sys.exit)
     runpy.run_path(script, run_name="__main__")
     return 0
