@@ -10,6 +10,7 @@ import re
 import sqlite3
 import ssl
 import sys
+import sysconfig
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
@@ -73,7 +74,9 @@ def shipped(names: set[str]) -> list[dict[str, Any]]:
     # Metadata alone proves nothing: these are in the build's environment only.
     owners -= {"pyinstaller", "pyinstaller-hooks-contrib", "setuptools", "pip", "altgraph"}
     entries: list[dict[str, Any]] = []
-    for package in metadata.distributions():
+    # Not along sys.path: there are copies of others that setuptools keeps for itself.
+    installed = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}
+    for package in metadata.distributions(path=sorted(installed)):
         name = package.metadata["Name"]
         if name.lower() in owners:
             entry = {"name": name, "version": package.version, "licence": licence_of(package)}

@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from importlib.metadata import version as version_of
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,21 @@ def test_a_bill_of_materials_names_each_part_once_and_is_the_same_again() -> Non
     parsed = json.loads(bill)
     assert (parsed["bomFormat"], parsed["specVersion"]) == ("CycloneDX", "1.6")
     assert [one["purl"] for one in parsed["components"]] == ["pkg:pypi/plum@1", "pkg:pypi/pear@1"]
+
+
+def test_a_copy_that_a_tool_of_the_build_keeps_for_itself_is_not_named_as_shipped(
+    tmp_path: Path,
+) -> None:
+    for name in ("msgspec", "pyinstaller"):
+        head = tmp_path / f"{name}-0.0.1.dist-info" / "METADATA"
+        head.parent.mkdir()
+        head.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.0.1\n")
+    program = (
+        f"import shipped; sys.path.append({str(tmp_path)!r})\n"
+        "for one in shipped.shipped({'msgspec'}): print(one['name'], one['version'])"
+    )
+    named = [line for line in ask(program).splitlines() if line.startswith("msgspec ")]
+    assert named == [f"msgspec {version_of('msgspec')}"]
 
 
 def test_each_exception_of_lintian_has_its_reason() -> None:
