@@ -13,8 +13,14 @@ _OF_AN_APPIMAGE = ("APPDIR", "APPIMAGE", "ARGV0", "OWD")
 
 
 def _give_back_the_environment() -> None:
-    """Undo what was set for us alone: programs that we start have their own libraries."""
+    """Undo what was set for us alone: programs that we start have their own libraries.
+
+    Those that are ours too: a start that takes itself for a part of another one does not look for
+    the libraries that are packed beside it, and what the system lacks would be missing there.
+    """
     if sys.platform == "linux":
+        for name in [name for name in os.environ if name.startswith("_PYI_")]:
+            del os.environ[name]
         before = os.environ.pop("LD_LIBRARY_PATH_ORIG", None)
         if before is None:
             os.environ.pop("LD_LIBRARY_PATH", None)

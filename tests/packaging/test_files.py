@@ -170,6 +170,30 @@ def test_nothing_that_an_offered_provider_needs_is_left_out() -> None:
     assert len(PROVIDERS) > 20
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="what the bootloader of Linux sets")
+@pytest.mark.parametrize("own", [{}, {"LD_LIBRARY_PATH": "/opt/plum"}])
+def test_what_the_start_of_the_frozen_app_set_for_itself_is_not_handed_on(
+    tmp_path: Path, own: dict[str, str]
+) -> None:
+    """A program of ours that is told that it is part of another start has no packed libraries."""
+    script = tmp_path / "script.py"
+    script.write_text("import json, os; print(json.dumps({**os.environ}))\n")
+    mine = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **own}
+    theirs = {
+        "LD_LIBRARY_PATH": "/usr/lib/desktop-agent/_internal",
+        **{f"{name}_ORIG": value for name, value in own.items()},
+        "_PYI_ARCHIVE_FILE": "/usr/lib/desktop-agent/desktop-agent",
+        "_PYI_PARENT_PROCESS_LEVEL": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, PACKAGING / "start.py", "--python", script],
+        env=mine | theirs, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    seen = json.loads(done.stdout)
+    seen.pop("LC_CTYPE", None)  # Python's own
+    assert seen == mine
+
+
 def test_what_scripts_of_skills_import_is_in_the_build() -> None:
     """They run with the frozen app, where PyInstaller sees no import of theirs."""
     named = set(json.loads(ask("import contents, json; print(json.dumps(contents.of_scripts()))")))
