@@ -302,12 +302,12 @@ def answer_s(path):
 
 
 def is_allowed(seen):
-    """Click *Allow once* until nothing is asked and nothing runs; tell how often."""
+    """Click what allows it until nothing is asked and nothing runs; tell how often."""
     clicks, give_up = 0, time.monotonic() + 90
     while time.monotonic() < give_up:
         names = seen.names()
-        if "Allow once" in names:
-            seen.click("Allow once")
+        if asked := [name for name in ("Allow once", "Create") if name in names]:
+            seen.click(asked[0])
             clicks += 1
         elif clicks and not any(name.startswith("Stop") for name in names):
             break

@@ -272,6 +272,13 @@ def test_an_update_on_windows_waits_for_every_program_that_it_replaces() -> None
     assert set(re.findall(r'insertmacro LOOK_WHETHER_OPEN "(.+?)"', script)) == programs
 
 
+def test_what_the_try_on_a_bare_debian_takes_along_is_there() -> None:
+    script = (PACKAGING / "test" / "fresh_debian").read_text("utf-8")
+    named = re.findall(r"\$here/([\w./]+)", script)
+    assert "double_click.py" in named
+    assert [name for name in named if not (PACKAGING / "test" / name).is_file()] == []
+
+
 def test_macos_gets_only_the_rights_that_python_needs() -> None:
     rights = plistlib.loads((PACKAGING / "macos" / "entitlements.plist").read_bytes())
     assert all(name.startswith("com.apple.security.cs.") for name in rights)
