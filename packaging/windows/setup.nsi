@@ -31,13 +31,13 @@ VIAddVersionKey "FileVersion" "${VERSION}"
 VIAddVersionKey "ProductVersion" "${VERSION}"
 VIAddVersionKey "LegalCopyright" "MIT License"
 
-!define MUI_ICON "${ROOT}/resources/app-icon/desktop-agent.ico"
-!define MUI_UNICON "${ROOT}/resources/app-icon/desktop-agent.ico"
+!define MUI_ICON "${ROOT}\resources\app-icon\desktop-agent.ico"
+!define MUI_UNICON "${ROOT}\resources\app-icon\desktop-agent.ico"
 !define MUI_ABORTWARNING
 !define MUI_FINISHPAGE_RUN "$INSTDIR\Desktop Agent.exe"
 !define MUI_FINISHPAGE_RUN_TEXT "Open ${NAME}"
 
-!insertmacro MUI_PAGE_LICENSE "${ROOT}/LICENSE"
+!insertmacro MUI_PAGE_LICENSE "${ROOT}\LICENSE"
 !insertmacro MUI_PAGE_COMPONENTS
 !insertmacro MUI_PAGE_DIRECTORY
 !insertmacro MUI_PAGE_INSTFILES
@@ -78,7 +78,7 @@ Section "${NAME}" SecApp
   ; What an older version had and this one has not must not stay.
   RMDir /r "$INSTDIR\_internal"
   SetOutPath "$INSTDIR"
-  File /r "${FROZEN}/*"
+  File /r "${FROZEN}\*"
   CreateShortcut "$SMPROGRAMS\${NAME}.lnk" "$INSTDIR\Desktop Agent.exe"
   WriteUninstaller "$INSTDIR\uninstall.exe"
   WriteRegStr HKCU "${KEY}" "DisplayName" "${NAME}"

@@ -256,6 +256,14 @@ def test_the_windows_installer_compiles(tmp_path: Path) -> None:
     assert target.read_bytes()[:2] == b"MZ"
 
 
+def test_the_windows_installer_names_files_of_the_build_as_windows_does() -> None:
+    """What packs files finds none behind a `/` there; a `\\` does on every system."""
+    script = (PACKAGING / "windows" / "setup.nsi").read_text("utf-8")
+    named = re.findall(r'"\$\{(?:ROOT|FROZEN)\}([^"]+)"', script)
+    assert len(named) > 3
+    assert [path for path in named if "/" in path] == []
+
+
 def test_an_uninstall_on_windows_keeps_the_sessions_unless_asked() -> None:
     script = (PACKAGING / "windows" / "setup.nsi").read_text("utf-8")
     sections = re.findall(r"^Section (.*?)$(.*?)^SectionEnd", script, re.MULTILINE | re.DOTALL)
