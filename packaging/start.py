@@ -31,7 +31,20 @@ def _give_back_the_environment() -> None:
                 os.environ.pop(name, None)
 
 
+def _keep_the_archive() -> None:
+    """Go on with the modules that we began with when an update puts another file in our place.
+
+    PyInstaller opens the archive anew for each module, by its name, and what stands elsewhere in
+    another version's is not what it looks for: the settings would no longer open.
+    """
+    importers = sys.modules.get("pyimod02_importers")
+    running = "/proc/self/exe"
+    if importers is not None and os.path.exists(running):  # noqa: PTH110 - the first thing of all
+        importers.pyz_archive._filename = running
+
+
 if __name__ == "__main__":
+    _keep_the_archive()
     _give_back_the_environment()
     from desktop_agent.app import main
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,24 @@ def test_everything_that_it_is_made_of_works(program: Path, tmp_path: Path) -> N
     for process in ("engine and host", "file history", "window"):
         assert any(process in part for part in parts)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere an open app can't be replaced")
+def test_an_open_app_goes_on_when_an_update_takes_its_place(program: Path, tmp_path: Path) -> None:
+    opened = tmp_path / "desktop-agent"
+    shutil.copy2(program, opened)
+    (tmp_path / "_internal").symlink_to(program.parent / "_internal")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import pathlib, sys\n"
+        "update = pathlib.Path(sys.executable + '.dpkg-new')\n"
+        "update.write_bytes(b'another version')\n"
+        "update.replace(sys.executable)\n"
+        "import openpyxl, desktop_agent.gui.settings.dialog as d\n"
+        "print(openpyxl.__name__, d.SettingsDialog.__name__)\n"
+    )
+    said = run(opened, tmp_path, "--python", str(script))
+    assert (said.stdout, said.stderr) == ("openpyxl SettingsDialog\n", "")
 
 
 def test_it_holds_no_tests_and_no_developers_tools(program: Path) -> None:
