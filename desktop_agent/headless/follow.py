@@ -52,6 +52,7 @@ class Follower:
         self.broken: OSError | None = None
         self.session: SessionInfo | None = None
         self.sessions: dict[SessionId, SessionInfo] = {}
+        self.deleted: frozenset[SessionId] = frozenset()
         self._printer = printer
         self._engine: Engine | None = None
         self._cut: Cut | None = None
@@ -84,8 +85,9 @@ class Follower:
         """Take one event from the engine."""
         self._print(event)
         match event:
-            case SessionsChanged(sessions=sessions):
+            case SessionsChanged(sessions=sessions, deleted=deleted):
                 self.sessions = {info.id: info for info in sessions}
+                self.deleted = frozenset(info.id for info in deleted)
             case SessionOpened(info=info, agents=agents):
                 self.session, self._agents = info, agents
             case QuestionAsked(question=question) if question.is_for_parent:

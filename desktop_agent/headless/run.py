@@ -54,7 +54,7 @@ class NoSandbox(UsageError):
 def run(options: Options, host: HostProcess | None = None) -> int:
     """Carry out what the command line says, with this model host; return the exit code.
 
-    Raises NoSandbox.
+    Raises UsageError for what only shows once the sessions are open.
     """
     with asyncio.Runner() as runner:
         return _EXIT_CODES[runner.run(_run(options, printer_for(options.output), host))]
@@ -77,7 +77,7 @@ async def _run(options: Options, printer: Printer, host: HostProcess | None) -> 
         await need_sandbox(options, backend)
         lend_key(options, backend.secrets)
         await _work(options, session_id, backend, follower)
-    except NoSandbox:
+    except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - a script must get its last line, whatever happens
         _log.exception("the run failed")
@@ -172,7 +172,13 @@ async def follow(follower: Follower, timeout_s: float | None) -> None:
 def _open_session(
     options: Options, session_id: SessionId, backend: Backend, follower: Follower
 ) -> None:
-    """Continue the session under its own settings, but for what the command line says."""
+    """Continue the session under its own settings, but for what the command line says.
+
+    Raises UsageError for one that is deleted: it is to come back whole, if at all.
+    """
+    if session_id in follower.deleted:
+        way = f"take it back first with desktop-agent sessions restore {session_id}"
+        raise UsageError(f"the session {session_id} is deleted: {way}")
     engine, known = backend.engine, follower.sessions.get(session_id)
     workspace = Workspace(str(options.workspace))
     if known is None:

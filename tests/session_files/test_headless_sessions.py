@@ -17,6 +17,7 @@ from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import RUNS_FOLDER, SESSIONS_FILE
 from desktop_agent.core.ids import SessionId
 from tests.adapters.store.turns import SESSION, info, user
+from tests.helpers.forked import FORKS
 from tests.session_files.sessions import rich
 
 APART = SessionId("nightly")
@@ -122,6 +123,18 @@ def test_a_session_is_exported_imported_deleted_and_restored(
     assert "deleted already" in Run(capfd, "delete", new).err
     assert Run(capfd, "restore", new).code == 0
     assert new in Run(capfd, "list").out
+
+
+def test_a_run_does_not_begin_anew_under_the_id_of_a_session_that_is_deleted(
+    store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = Run(capfd, "show", SESSION).out
+    assert Run(capfd, "delete", SESSION).code == 0
+    ran = FORKS.run(["run", "go", "--workspace", str(tmp_path), "--session", SESSION])
+    assert ran.returncode == 2, ran.stdout
+    assert f"desktop-agent sessions restore {SESSION}" in ran.stderr
+    assert Run(capfd, "restore", SESSION).code == 0
+    assert Run(capfd, "show", SESSION).out == before
 
 
 @pytest.mark.parametrize(

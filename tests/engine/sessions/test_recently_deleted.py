@@ -13,8 +13,9 @@ import pytest
 
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.events import MessageAdded, SessionOpened, SessionsChanged
+from desktop_agent.core.events import CommandRefused, MessageAdded, SessionOpened, SessionsChanged
 from desktop_agent.core.sessions import KEPT_DELETED_S
+from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.sessions import upkeep
 from tests.engine.rig import Rig
 from tests.helpers.scripted import calls, says
@@ -146,3 +147,13 @@ async def test_a_pinned_session_is_not_archived_and_the_other_way_round(tmp_path
         await rig.once(lambda: rig.listed.sessions[0].is_archived)
         info = rig.listed.sessions[0]
         assert (info.is_pinned, info.updated_at) == (False, before)
+
+
+async def test_no_new_session_takes_the_id_of_one_that_is_deleted(tmp_path: Path) -> None:
+    async with started(tmp_path, says("first answer")) as rig:
+        await rig.run("count")
+        rig.engine.delete_session(rig.session_id)
+        await rig.once(lambda: deleted(rig) == ["count"])
+        rig.engine.new_session(rig.session_id, Workspace(str(tmp_path / "folder")))
+        assert [info.title for info in rig.store.sessions()] == ["count"]
+        assert "already" in (await rig.until(CommandRefused)).message
