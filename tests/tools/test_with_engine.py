@@ -117,6 +117,8 @@ async def test_some_things_are_asked_about_in_every_mode(tmp_path: Path, tool, a
     (tmp_path / ".env").write_text("KEY=1")
     rig, request = await request_for(tmp_path, "free", tool, **arguments)
     assert request.reason
+    saves_the_next_question = tool == "web_fetch"
+    assert bool(request.rules) is saves_the_next_question
     rig.engine.stop(rig.agent_id)
     await rig.until(TurnEnded)
 

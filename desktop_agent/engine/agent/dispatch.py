@@ -324,7 +324,7 @@ class Dispatch:
             display=prepared.preview.display,
             reason=reason,
             stakes=prepared.preview.stakes,
-            rules=prepared.preview.rules,
+            rules=policy.offered_rules(prepared.preview, self._situation(prepared, caller)),
             refusals=refusals(prepared.preview),
             created_at=time.time(),
             lost=prepared.lost,

@@ -160,18 +160,26 @@ def _cannot_write(preview: Preview) -> bool:
     )
 
 
+def offered_rules(preview: Preview, situation: Situation) -> tuple[Rule, ...]:
+    """Return what *Allow always* may make of it: nothing where it is asked in spite of rules."""
+    return () if _beyond_rules(preview, situation) else preview.rules
+
+
 def _always_asked(preview: Preview, situation: Situation) -> str:
-    if preview.asked:
-        return preview.asked
-    if preview.protected:
-        return f"It touches {listed(preview.protected, 3)}, which is asked about in every mode."
-    if preview.outside and not (situation.is_machine_sandbox or situation.is_let_out):
-        return f"It reaches outside the folder: {listed(preview.outside, 3)}."
-    if reason := _deletes(preview, situation):
+    if reason := preview.asked or _beyond_rules(preview, situation):
         return reason
     if situation.is_repeated:
         return "It is the third time in a row with the same arguments."
     return ""
+
+
+def _beyond_rules(preview: Preview, situation: Situation) -> str:
+    """Why it is asked about each time, whatever rule allows it."""
+    if preview.protected:
+        return f"It touches {listed(preview.protected, 3)}, which is asked about in every mode."
+    if preview.outside and not (situation.is_machine_sandbox or situation.is_let_out):
+        return f"It reaches outside the folder: {listed(preview.outside, 3)}."
+    return _deletes(preview, situation)
 
 
 def _deletes(preview: Preview, situation: Situation) -> str:
