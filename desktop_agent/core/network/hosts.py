@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from desktop_agent.core.network.addresses import is_public
 from desktop_agent.core.network.command_proxy import PORT
 
 LOCALHOST = "localhost"
@@ -58,6 +59,15 @@ def split_place(text: str) -> tuple[str, int]:
 def pasted_place(text: str) -> tuple[str, int]:
     """Do the same for a field, into which a whole address is pasted. Raises HostError."""
     return split_place(re.split(r"[/?#]", text.partition("://")[2] or text, maxsplit=1)[0])
+
+
+def reachable(place: tuple[str, int]) -> tuple[str, int]:
+    """Return a place that is to be allowed. Raises HostError for an address that none reaches."""
+    address = address_of(place[0])
+    if address and not is_public(address):
+        words = "is an address of this computer or its network, which is never reached."
+        raise HostError(f"{address} {words} A port of this computer is localhost:PORT.")
+    return place
 
 
 def clean_host(text: str) -> str:

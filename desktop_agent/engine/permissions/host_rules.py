@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from desktop_agent.core.approvals import Rule
-from desktop_agent.core.network.hosts import LOCALHOST, local_port, split_place
+from desktop_agent.core.network.hosts import LOCALHOST, local_port, reachable, split_place
 
 NETWORK = "network"
 _FETCH = "web_fetch"
@@ -22,7 +22,7 @@ def given_rule(text: str) -> Rule:
 
     `localhost:PORT` is a port of this computer's own.
     """
-    host, port = split_place(text)
+    host, port = reachable(split_place(text))
     return Rule(NETWORK, f"{host}:{port}" if port else host, "everywhere")
 
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.core.approvals import Rule, RuleScope
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.network.hosts import HostError, pasted_place
+from desktop_agent.core.network.hosts import HostError, pasted_place, reachable
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column
@@ -119,7 +119,7 @@ class AllowHostForm(QWidget):
         if not self._places:
             return "", self.tr("Open a folder first: a host is allowed for one.")
         try:
-            host, port = pasted_place(text)
+            host, port = reachable(pasted_place(text))
         except HostError as error:
             words = str(error)
             return "", f"{words[:1].upper()}{words[1:]}"

@@ -396,8 +396,10 @@ async def test_hosts_of_the_command_line_are_reached_unasked(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "http://a.example", "a.example:0", "a b", "localhost", "*.example", "0x7f.1"]
-)
+    "text",
+    ["", "http://a.example", "a.example:0", "a b", "localhost", "*.example", "0x7f.1",
+     "127.0.0.1:8000", "192.168.1.5", "[::1]:80", "[fd00::1]"],
+)  # fmt: skip
 def test_a_host_that_could_not_be_one_is_a_mistake_of_the_command_line(
     tmp_path: Path, text: str
 ) -> None:

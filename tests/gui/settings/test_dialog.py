@@ -501,7 +501,9 @@ def test_hosts_of_commands_are_listed_allowed_for_a_folder_or_a_session_and_take
     assert gone == [rules[0]]
 
 
-@pytest.mark.parametrize("host", ["localhost", "0x7f.0x1", "two words", "x:99999", "ftp://me@x.y"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "0x7f.0x1", "two words", "x:99999", "ftp://me@x.y", "http://10.0.0.4:80/"]
+)
 def test_what_is_no_host_out_there_is_refused_in_words(dialog, qtbot, host):
     dialog.open_page("sandbox")
     dialog.sandbox.set_place(Workspace("/tmp/api"), None)
