@@ -180,13 +180,13 @@ async def compose(
     is_machine_sandbox: bool = False,
     more: ForThisRun = _NOTHING_MORE,
 ) -> Backend:
-    """Open the sessions and start the engine.
+    """Open the sessions and start the engine, with the file's settings where none are given.
 
-    Without `settings` the file's are used. `is_warmed` starts the model host and checks the
-    sandbox in the background. Commands run as they are with `is_machine_sandbox`. `more` holds
-    beside what is stored. Raises StoreLocked when another copy has the sessions file.
+    `is_warmed` starts the model host and checks the sandbox meanwhile; commands run as they are
+    with `is_machine_sandbox`; `more` holds too. Raises StoreLocked if another copy has the file.
     """
-    file, secrets = SettingsFile(config_dir / "settings.json"), Secrets(config_dir)
+    file = SettingsFile(config_dir / "settings.json")
+    secrets = Secrets(config_dir, without_ring=lambda: engine.keys_without_ring)
     model = more.model or _hosted(secrets, more.host)
     network = None if is_machine_sandbox else _network(lambda asked: engine.ask_host(asked))
     path = store_path or _private(data_dir) / SESSIONS_FILE

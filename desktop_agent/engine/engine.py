@@ -13,7 +13,7 @@ import msgspec
 
 from desktop_agent.core.agents import Budget, StopReason
 from desktop_agent.core.approvals import Decision, Mode, Rule
-from desktop_agent.core.commands import EventPage
+from desktop_agent.core.commands import EventPage, KeyPlace
 from desktop_agent.core.events import CommandRefused, EngineFailed, Event, NoteQueued, NoteReturned
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import AgentId, NoteId, QuestionId, RequestId, SessionId
@@ -445,6 +445,11 @@ class Engine(
 
     def _current_settings(self) -> Settings:
         return self._settings
+
+    @property
+    def keys_without_ring(self) -> KeyPlace:
+        """Where the user has keys kept if there is no keyring."""
+        return "file" if self._settings.keep_keys_in_file else "session"
 
     def _check_thread(self) -> None:
         if threading.get_ident() != self._thread:

@@ -12,9 +12,11 @@ from typing import Any
 import msgspec
 
 from desktop_agent import paths
+from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.adapters.files.temporary_folder import temporary_folder
 from desktop_agent.adapters.mcp.servers_file import McpFile
+from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.mcp import McpError, McpServer, McpState, clean_name, hidden_values
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.headless.arguments import Parser, UsageError, http_address
@@ -109,8 +111,17 @@ def _import(given: argparse.Namespace) -> int:
     file = _file()
     found = file.read(given.file.read_text(encoding="utf-8-sig"))
     known = {one.name for one in file.servers()}
-    added = [file.save(server) for server in found if server.name not in known]
-    return _told(given, added, [server.name for server in found if server.name in known])
+    added: list[McpServer] = []
+    wrong: list[str] = []
+    for server in found:
+        try:
+            added += [] if server.name in known else [file.save(server)]
+        except McpError as error:
+            wrong.append(f"{server.name} was not added: {error}")
+    code = _told(given, added, [server.name for server in found if server.name in known])
+    if wrong:
+        raise McpError(" ".join(wrong))
+    return code
 
 
 def _remove(given: argparse.Namespace) -> int:
@@ -161,7 +172,17 @@ async def _tested(server: McpServer) -> McpState:
 def _file() -> McpFile:
     directory = paths.config_dir()
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return McpFile(directory, lambda: Secrets(directory))
+    return McpFile(directory, lambda: Secrets(directory, without_ring=_without_ring))
+
+
+def _without_ring() -> KeyPlace:
+    """Nothing of this command outlives it but what is on the disk."""
+    if settings_file.load(paths.config_dir() / "settings.json").keep_keys_in_file:
+        return "file"
+    raise McpError(
+        "this computer has no keyring to keep its secrets in. Name variables in their place, such "
+        "as ${API_KEY}, or choose a private file in Settings, Models and keys."
+    )
 
 
 def _known(name: str) -> McpServer:

@@ -6,10 +6,15 @@ import json
 import sys
 from pathlib import Path
 
+import keyring
 import pytest
+from keyring.backends import fail
 
 from desktop_agent import app, paths
+from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.compose import SESSIONS_FILE
+from desktop_agent.core.settings import Settings
 from tests.mcp.rig import SERVERS
 
 PLAIN = ("--", sys.executable, str(SERVERS / "plain.py"))
@@ -71,6 +76,30 @@ def test_servers_of_another_app_are_imported_and_none_is_replaced_or_shown_its_s
     listed = Run(capfd, "list", "--json").out
     assert "very-private" not in listed
     assert "https://mcp.example/mcp" in listed
+
+
+@pytest.mark.parametrize("keeps_in_file", [False, True])
+def test_a_secret_outlives_the_import_or_its_server_is_not_added(
+    capfd: pytest.CaptureFixture[str],
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    keeps_in_file: bool,
+) -> None:
+    monkeypatch.setattr(keyring, "get_keyring", fail.Keyring)
+    settings_file.save(
+        paths.config_dir() / "settings.json", Settings(keep_keys_in_file=keeps_in_file)
+    )
+    one = {"command": "npx", "env": {"API_KEY": "sk-very-private-1234"}}
+    servers = {"one": one, "two": {"command": "npx"}}
+    (home / "theirs.json").write_text(json.dumps({"mcpServers": servers}))
+    taken = Run(capfd, "import", "theirs.json")
+    if keeps_in_file:
+        assert (taken.code, names(capfd)) == (0, ["one", "two"])
+        kept = Secrets(paths.config_dir(), environment={})
+        assert kept.key_for("mcp.one.api_key") == "sk-very-private-1234"
+    else:
+        assert (taken.code, names(capfd)) == (1, ["two"])
+        assert "one was not added: this computer has no keyring" in taken.err
 
 
 def test_a_server_that_works_tells_its_tools_and_one_that_does_not_why(

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,11 +43,19 @@ class Secrets:
 
     For one provider the first of these counts: a key the user set while the environment
     had one too, the environment, the keyring, this session's memory, the file.
+    `without_ring` says where a key goes that is meant for the keyring where none works.
     `load` reads the keyring in a thread of its own: it may wait for the user's password. One
     that did not answer is asked again when a key of it is wanted: it may be unlocked by then.
     """
 
-    def __init__(self, directory: Path, *, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        without_ring: Callable[[], KeyPlace] = lambda: "session",
+    ) -> None:
+        self._without_ring = without_ring
         self._names_path = directory / "key-names.json"
         self._file_path = directory / KEYS_FILE
         self._environment = os.environ if environment is None else environment
@@ -87,7 +95,7 @@ class Secrets:
             return tuple(info for info in found if info is not None)
 
     def set_key(self, provider: str, key: str, where: KeyPlace) -> KeyPlace:
-        """Keep a key and return where it is kept: `session` when the keyring refused it.
+        """Keep a key and return where: as `without_ring` says when the keyring refused it.
 
         Raises ValueError for what can't be a key, OSError when the file can't be written.
         """
@@ -98,7 +106,7 @@ class Secrets:
         with self._guard:
             self._read_again()
             if where == "keyring" and not self._put_in_ring(owner, key):
-                where = "session"
+                where = self._without_ring()
             self._forget(owner, but=where)
             if where == "session":
                 self._session[owner] = key

@@ -112,10 +112,7 @@ class Sessions:
         self._upkeep.begin()
 
     def add(self, info: SessionInfo) -> None:
-        """Keep a new session. Raises StoreError, and then there is none.
-
-        One that has the id already, perhaps among the deleted, stays what it is.
-        """
+        """Keep a new session. Raises StoreError, and then all is as before."""
         if info.id in self._infos:
             raise StoreError(f"there is a session {info.id} already")
         self._store.save_session(info)

@@ -229,7 +229,7 @@ class ServerDetail(DetailPane):
 
     def _fact(self, name: str, value: str, is_mine: bool) -> Fact:
         if _KEYRING in value:
-            kept = self.tr("in the keyring")
+            kept = self.tr("with your keys")
             return Fact(name, is_code=True, is_hidden=True, kept=kept, can_show=is_mine)
         return Fact(name, value, is_code=True, is_hidden="${" not in value)
 

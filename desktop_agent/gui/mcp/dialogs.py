@@ -107,7 +107,7 @@ class ServerSheet(QDialog):
         )
         note = TextLabel(
             tr(
-                "A line each. Secrets are put into the keyring; ${NAME} stands for a variable of "
+                "A line each. Secrets are kept with your keys; ${NAME} stands for a variable of "
                 "your own, read when the server starts."
             ),
             "caption",
@@ -138,7 +138,7 @@ class ServerSheet(QDialog):
         self._client_secret.setEchoMode(QLineEdit.EchoMode.PasswordEchoOnEdit)
         words = tr(
             "Of an app that you registered with its provider, to sign in as; its redirect address "
-            "is {address}, at any port. The secret is put into the keyring."
+            "is {address}, at any port. The secret is kept with your keys."
         )
         self._client_note = TextLabel(words.format(address=_CALLBACK), "caption", wraps=True)
         return self._client_id, self._client_secret

@@ -16,7 +16,9 @@ from keyring.backends import fail, null
 from keyring.errors import KeyringError, PasswordDeleteError
 
 from desktop_agent.adapters.config.secrets import Secrets
+from desktop_agent.compose import compose
 from desktop_agent.core.models import KeyInfo
+from desktop_agent.core.settings import Settings
 
 KEY = "sk-proj-" + "k" * 40
 OTHER = "sk-ant-" + "o" * 40
@@ -232,6 +234,21 @@ def test_without_a_real_keyring_a_key_lasts_for_this_session_only(
     assert kept.keys() == (KeyInfo("openai", "session"),)
     assert KEY not in all_text(tmp_path)
     assert secrets(tmp_path).keys() == ()
+
+
+@pytest.mark.usefixtures("no_ring")
+async def test_what_is_meant_for_the_keyring_is_in_a_file_without_one_when_the_person_says_so(
+    tmp_path: Path,
+) -> None:
+    """As the secrets of MCP servers are, and what their sign-ins gave."""
+    settings = Settings(keep_keys_in_file=True)
+    data = tmp_path / "data"
+    app = await compose(
+        lambda _: None, data_dir=data, config_dir=tmp_path, settings=settings, is_warmed=False
+    )
+    assert app.secrets.set_key("mcp.docs.token", KEY, "keyring") == "file"
+    await app.close()
+    assert secrets(tmp_path).key_for("mcp.docs.token") == KEY
 
 
 def test_a_real_keyring_is_tried_out_and_left_as_it_was(
