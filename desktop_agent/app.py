@@ -260,17 +260,16 @@ def _start_logging(said: Sequence[str] = ()) -> None:
 
 
 def _demo(arguments: list[str]) -> int:
-    """Open the window with the demo model, leaving no trace in the person's own settings."""
-    import tempfile
+    """Open the window with the demo model, leaving no trace in the person's own settings.
 
+    Those may be at `DESKTOP_AGENT_HOME`: the demo has another.
+    """
     from desktop_agent.adapters.files.temporary_folder import temporary_folder
 
-    prefix = "desktop-agent-demo-"
-    if "DESKTOP_AGENT_HOME" in os.environ:
-        # Its sessions stay, and so does the folder they work in.
-        folder = arguments[0] if arguments else _demo_folder(Path(tempfile.mkdtemp(prefix=prefix)))
-        return _window(folder, Settings(model="demo"))
-    with temporary_folder("desktop-agent-") as home, temporary_folder(prefix) as place:
+    with (
+        temporary_folder("desktop-agent-") as home,
+        temporary_folder("desktop-agent-demo-") as place,
+    ):
         os.environ["DESKTOP_AGENT_HOME"] = str(home)
         folder = arguments[0] if arguments else _demo_folder(place)
         return _window(folder, Settings(model="demo"))

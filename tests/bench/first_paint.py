@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from desktop_agent.__main__ import main as start
+from desktop_agent.app import _window  # pyright: ignore[reportPrivateUsage]
+from desktop_agent.core.settings import Settings
 
 
 def _tell() -> None:
@@ -53,7 +54,7 @@ def main(*, tells_work: bool = False, server: str = "") -> None:
                 _tell_opened()
 
     app_windows.MainWindow = Watched
-    sys.exit(start(["--demo", str(folder)]))
+    sys.exit(_window(str(folder), Settings(model="demo")))
 
 
 def _speak(window: Any, bridge: Any, server: str, folder: Path) -> None:

@@ -28,7 +28,7 @@ class Watched(app_windows.MainWindow):
         self.painted.connect(tell)
 
 def tell():
-    print(os.environ["{VARIABLE}"], flush=True)
+    print(os.environ["{VARIABLE}"], os.environ["DESKTOP_AGENT_HOME"], sep="\\n", flush=True)
     os._exit(0)
 
 app_windows.MainWindow = Watched
@@ -95,7 +95,7 @@ def test_without_a_window_nobody_waits_for_an_answer_that_can_not_come(
 
 
 @pytest.mark.parametrize(("given", "holds"), [(None, "slow"), ("quick", "quick")])
-def test_a_window_gives_the_person_time_unless_told_otherwise(
+def test_the_demo_gives_the_person_time_unless_told_otherwise_and_has_settings_of_its_own(
     tmp_path: Path, given: str | None, holds: str
 ) -> None:
     own = {**os.environ, "DESKTOP_AGENT_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
@@ -108,7 +108,9 @@ def test_a_window_gives_the_person_time_unless_told_otherwise(
         timeout=HANG_S,
         check=True,
     )
-    assert done.stdout.split() == [holds]
+    pace, home = done.stdout.splitlines()
+    assert pace == holds
+    assert not Path(home).is_relative_to(tmp_path), "the person's settings were written over"
 
 
 def test_a_subagent_that_may_be_paused_is_waited_for_longer_and_not_given_up() -> None:
