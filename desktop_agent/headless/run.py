@@ -28,6 +28,7 @@ from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.headless.apart import file_of
 from desktop_agent.headless.arguments import Options, UsageError
 from desktop_agent.headless.command_line import INTERRUPTED, listen_for_signals
 from desktop_agent.headless.follow import Follower
@@ -96,12 +97,13 @@ async def _open(
 ) -> Backend:
     """Open the sessions; while another copy of the app has them, a file of the run's own."""
     more = ForThisRun(options.hosts, options.mcp_files, host=host)
-    apart = paths.data_dir() / RUNS_FOLDER / f"{session_id}.db"
+    apart = file_of(session_id) if options.session else None
     try:
-        return await open_engine(options, follower.hear, apart if apart.exists() else None, more)
+        return await open_engine(options, follower.hear, apart, more)
     except StoreLocked:
         if options.session:
             raise
+    apart = paths.data_dir() / RUNS_FOLDER / f"{session_id}.db"
     apart.parent.mkdir(mode=0o700, exist_ok=True)
     print(f"The app is open, so this session is kept in {apart}.", file=sys.stderr)
     return await open_engine(options, follower.hear, apart, more)

@@ -183,16 +183,17 @@ def _export(given: argparse.Namespace) -> None:
 
 
 def _readers() -> Iterator[tuple[Path, SessionReader]]:
-    """Yield the files of sessions: the app's, and those of runs beside it while it was open.
-
-    Of those one that can't be read is named, and costs the others nothing.
-    """
-    data_dir = paths.data_dir()
-    main, runs = data_dir / SESSIONS_FILE, sorted((data_dir / RUNS_FOLDER).glob("*.db"))
+    """Yield the files of sessions: the app's, and those of runs beside it while it was open."""
+    main = paths.data_dir() / SESSIONS_FILE
     if main.exists():
         with _reader(main) as reader:
             yield main, reader
-    for path in runs:
+    yield from _readers_of_runs()
+
+
+def _readers_of_runs() -> Iterator[tuple[Path, SessionReader]]:
+    """Yield those of runs; one that can't be read is named, and costs the others nothing."""
+    for path in sorted((paths.data_dir() / RUNS_FOLDER).glob("*.db")):
         if _KEPT.search(path.stem):
             continue
         try:
@@ -224,6 +225,14 @@ def _store_of(session: SessionId) -> Path:
         if any(info.id == session for info in _seen(reader)):
             return path
     raise Refused(f"there is no session {session}. See desktop-agent sessions list.")
+
+
+def file_apart(session: SessionId) -> Path | None:
+    """Return the file of a run that holds a session, which may be named after another: a fork."""
+    for path, reader in _readers_of_runs():
+        if any(info.id == session for info in reader.sessions()):
+            return path
+    return None
 
 
 def _info_of(session: SessionId) -> tuple[Path, SessionInfo]:

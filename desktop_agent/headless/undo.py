@@ -12,7 +12,7 @@ import msgspec
 
 from desktop_agent import paths
 from desktop_agent.adapters.files.file_lock import StoreLocked
-from desktop_agent.compose import RUNS_FOLDER, compose
+from desktop_agent.compose import compose
 from desktop_agent.core.changes import (
     ChangedFile,
     Choice,
@@ -26,6 +26,7 @@ from desktop_agent.core.changes import (
 from desktop_agent.core.ids import AgentId, MessageId, SessionId
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.engine import Engine
+from desktop_agent.headless.apart import file_of
 from desktop_agent.headless.arguments import Parser, session_id
 from desktop_agent.headless.command_line import carry_out
 from desktop_agent.headless.output import visible
@@ -75,13 +76,11 @@ def make_parser(command: Literal["undo", "redo"]) -> Parser:
 
 async def _run(command: str, given: argparse.Namespace) -> int:
     session = SessionId(given.session)
-    data_dir = paths.data_dir()
-    apart = data_dir / RUNS_FOLDER / f"{session}.db"
     backend = await compose(
         lambda _: None,
-        data_dir=data_dir,
+        data_dir=paths.data_dir(),
         config_dir=paths.config_dir(),
-        store_path=apart if apart.exists() else None,
+        store_path=file_of(session),
         is_warmed=False,
         is_machine_sandbox=True,  # no command runs
     )

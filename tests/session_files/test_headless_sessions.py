@@ -137,6 +137,18 @@ def test_a_run_does_not_begin_anew_under_the_id_of_a_session_that_is_deleted(
     assert Run(capfd, "show", SESSION).out == before
 
 
+def test_a_fork_of_a_run_is_found_by_its_own_id(
+    store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is in the file of the run, which is named after the session that it was made of."""
+    fork = Run(capfd, "fork", APART).out.strip()
+    assert app.main(["undo", fork]) == 1
+    assert "this session changed no files" in capfd.readouterr().err
+    assert Run(capfd, "delete", fork).code == 0
+    ran = FORKS.run(["run", "go", "--workspace", str(tmp_path), "--session", fork])
+    assert f"sessions restore {fork}" in ran.stderr, "or else one of this id was begun beside it"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
