@@ -13,6 +13,7 @@ from desktop_agent.headless.arguments import UsageError
 from desktop_agent.headless.output import one_line
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
+APP_IS_OPEN = "the app has the sessions open: do it there, or close it."
 _LINE = 1000
 
 

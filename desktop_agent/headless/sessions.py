@@ -27,7 +27,7 @@ from desktop_agent.core.sessions import KEPT_DELETED_S, SearchHit, SessionFileEr
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.headless.arguments import Parser, folder, session_id
-from desktop_agent.headless.command_line import Refused, carry_out
+from desktop_agent.headless.command_line import APP_IS_OPEN, Refused, carry_out
 from desktop_agent.headless.output import one_line, visible
 from desktop_agent.session_files.files import Job, export_file, export_pieces
 
@@ -49,7 +49,7 @@ def _work(argv: Sequence[str]) -> int:
     try:
         work(given)
     except StoreLocked:
-        raise Refused("the app has the sessions open: do it there, or close it.") from None
+        raise Refused(APP_IS_OPEN) from None
     return 0
 
 

@@ -28,7 +28,7 @@ from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.engine import Engine
 from desktop_agent.headless.apart import file_of
 from desktop_agent.headless.arguments import Parser, session_id
-from desktop_agent.headless.command_line import carry_out
+from desktop_agent.headless.command_line import APP_IS_OPEN, Refused, carry_out
 from desktop_agent.headless.output import visible
 
 
@@ -37,9 +37,12 @@ def main(command: Literal["undo", "redo"], argv: Sequence[str]) -> int:
 
     def work() -> int:
         given = make_parser(command).parse_args(argv)
-        return asyncio.run(_run(command, given))
+        try:
+            return asyncio.run(_run(command, given))
+        except StoreLocked:
+            raise Refused(APP_IS_OPEN) from None
 
-    return carry_out(command, work, (StoreLocked, StoreError, UndoError, OSError))
+    return carry_out(command, work, (StoreError, UndoError, OSError))
 
 
 def make_parser(command: Literal["undo", "redo"]) -> Parser:

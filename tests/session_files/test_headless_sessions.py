@@ -98,6 +98,8 @@ def test_what_changes_sessions_says_that_the_app_has_them_open(
             refused = Run(capfd, *arguments)
             assert refused.code == 1
             assert "the app has the sessions open" in refused.err
+        assert app.main(["undo", SESSION]) == 1
+        assert "the app has the sessions open" in capfd.readouterr().err
         assert Run(capfd, "list", "--deleted").out == ""
 
 
