@@ -141,7 +141,7 @@ class BehaviourPage(SettingsPage):
         sends = ((False, self.tr("Enter")), (True, self.tr("Ctrl+Enter")))
         group.add_row(
             self.tr("Send a message with"),
-            self.tr("The other one begins a new line; Shift+Enter always does"),
+            self.tr("Shift+Enter begins a new line; where Ctrl+Enter sends, so does Enter"),
             self.bind("send_with_ctrl_enter", ChoiceBox("sendKey", sends)),
         )
         while_busy = (
