@@ -117,8 +117,8 @@ class ModeButton(MenuButton):
         from desktop_agent.gui.kit.dialogs.question import Question  # not at the start
 
         words = self.tr(
-            "{folder}\n\nIt still asks before it deletes something, works outside this "
-            "folder, reaches the network, or runs a command that can't be kept inside."
+            "{folder}\n\nIt still asks before it deletes what undo can't bring back, works outside "
+            "this folder, reaches the network, or runs a command that can't be kept inside."
         )
         box = Question(
             self._theme,
