@@ -102,8 +102,8 @@ def _add_writing(command: _Command) -> None:
     forked = command("fork", "make a session that goes on from another, which stays", _fork)
     _add_id(forked)
     forked.add_argument("--at", metavar="MESSAGE", type=_message_id,
-                        help="a message of yours: it goes on from right before it "
-                        "(default: from the end)")  # fmt: skip
+                        help="a message of yours, by its id in `search --json`: it goes on "
+                        "from right before it (default: from the end)")  # fmt: skip
     for name, what, work in (
         ("delete", "delete a session; it can be restored for 30 days", _delete),
         ("restore", "take back a session that was deleted", _restore),

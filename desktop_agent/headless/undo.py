@@ -48,11 +48,15 @@ def main(command: Literal["undo", "redo"], argv: Sequence[str]) -> int:
 def make_parser(command: Literal["undo", "redo"]) -> Parser:
     """Return the options of `undo` or `redo`; the man page is written from them."""
     what = "Take back what agents changed in files." if command == "undo" else "Undo the last undo."
+    ids = (
+        " Ids are those that `run --output jsonl` prints; `sessions search --json` finds those of "
+        "messages. An exported session has others."
+    )
     parser = Parser(
         prog=f"desktop-agent {command}",
         description=what,
         epilog="Exit codes: 0 done, 1 failed or something that changed since was kept, 2 wrong "
-        "usage.",
+        f"usage.{ids if command == 'undo' else ''}",
         allow_abbrev=False,
     )
     add = parser.add_argument
