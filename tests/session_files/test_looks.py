@@ -21,6 +21,7 @@ from tests.adapters.store.turns import AGENT, assistant, user
 from tests.session_files.sessions import exported, filled, rich
 
 KEY = "sk-ant-api03-" + "Ab3" * 12
+PEM = ("Ab3" * 20 + "\n     7\t") * 3
 HOSTILE = (
     '<script>alert(1)</script><img src=x onerror=alert(1)>\n\n'
     "![spy](https://spy.example/pixel.png) [click](javascript:alert(1)) "
@@ -125,8 +126,14 @@ def test_nothing_in_a_session_runs_or_is_loaded_when_its_page_is_opened(tmp_path
 
 @pytest.mark.parametrize("form", ["html", "md", "json"])
 @pytest.mark.parametrize(
-    "key", [KEY, "ghp_" + "Ab3" * 12, "hf_" + "Ab3" * 12]
-)  # an escape in the middle would hide the last two
+    "key",
+    [
+        KEY, "ghp_" + "Ab3" * 12, "hf_" + "Ab3" * 12,  # an escape in the middle would hide these
+        f"npm_{'Ab3' * 12} pypi-{'Ab3' * 12} SG.{'Ab3' * 7}.{'Ab3' * 14}",
+        f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\n\n{PEM}-----END RSA PRIVATE KEY-----\n"
+        f"-----BEGIN OPENSSH PRIVATE KEY-----\n{PEM}",
+    ],
+)  # fmt: skip
 def test_a_key_that_was_said_is_not_in_the_file(tmp_path: Path, key: str, form: str) -> None:
     text = f"The key is {key}, password=hunter2hunter2"
     call = ToolCall(new_call_id(), "post", {"data": key, "type": key, "password": "hunter2"})
