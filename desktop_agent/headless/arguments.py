@@ -102,7 +102,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--model", metavar="NAME", type=_name, help="“demo”, or a name for litellm")
     add("--api-base", metavar="URL", type=http_address, help="a server's address")
     add("--mode", choices=("look", "ask", "free"), help="what is allowed; ask refuses (default)")
-    add("--max-steps", metavar="N", type=_count, help="stop after this many model calls")
+    add("--max-steps", metavar="N", type=_count, help="stop after so many model calls of an agent")
     add("--timeout", metavar="S", type=_seconds, help="stop after this many seconds")
     add("--session", metavar="ID", type=session_id, help="continue or begin it")
     _add_rights(parser)
