@@ -1,7 +1,8 @@
 """Every process that came out of a command, and how to end them all.
 
-A process can leave its group and lose its parent, but on Linux its environment still holds the
-mark of the command it came from, and on Windows it is in that command's job.
+A process can leave its group and lose its parent, but its environment still holds the mark of the
+command it came from (macOS keeps that of its own programs to itself), and on Windows it is in that
+command's job.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import msgspec
-
 from desktop_agent.core.pipes import windows_jobs
 from desktop_agent.core.pipes.no_window import NO_WINDOW
-from desktop_agent.tools.shell.new_processes import Moment, may_be_newer, moment
+from desktop_agent.tools.shell import process_list
+from desktop_agent.tools.shell.new_processes import Moment
+from desktop_agent.tools.shell.process_list import Entry, is_alive
 
-MARK = "DESKTOP_AGENT_COMMAND"
 _GRACE_S = 2.0
 _KILL_S = 1.5
 _POLL_S = 0.03
@@ -32,20 +32,9 @@ _WATCH_S = 0.4
 _QUIET_S = 0.005
 _QUIET_LOOKS = 2
 _FREEZE_ROUNDS = 20
-_DEAD = frozenset({b"Z", b"X"})
 # It ends all below it at once when it ends, and by itself once they have ended: they are asked.
 _SUPERVISOR = "bwrap"
-_MARKED = f"\0{MARK}=".encode()
 _Alive = Callable[[], Awaitable[tuple[int, ...]]]
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    pid: int
-    parent: int
-    group: int
-    session: int
-    started: int
-    mark: bytes
 
 
 class _Looks:
@@ -57,17 +46,17 @@ class _Looks:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(1, "processes")
         self._began = 0.0
-        self._found: list[_Entry] = []
+        self._found: list[Entry] | None = []
 
-    async def look(self) -> list[_Entry]:
+    async def look(self) -> list[Entry] | None:
         """Return the processes as they are at some moment after this call."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._worker, self._look, time.monotonic())
 
-    def _look(self, asked: float) -> list[_Entry]:
+    def _look(self, asked: float) -> list[Entry] | None:
         if self._began <= asked:
             self._began = time.monotonic()
-            self._found = _entries(None)
+            self._found = process_list.entries(None)
         return self._found
 
 
@@ -85,21 +74,19 @@ class _Tree:
         self._mark = mark.encode()
         self._leader = leader
         self._since = since
-        self._seen: dict[int, int] = {}
+        self._seen: dict[int, bytes] = {}
 
     async def look(self) -> tuple[int, ...]:
         """Return those that live at some moment after this call."""
-        if sys.platform != "linux":
-            return _group_alive(self._leader)
         return self._own(await _looks.look())
 
     def living(self) -> tuple[int, ...]:
         """Return those that live now; waits for the look."""
-        if sys.platform != "linux":
-            return _group_alive(self._leader)
-        return self._own(_entries(self._since))
+        return self._own(process_list.entries(self._since))
 
-    def _own(self, all_entries: list[_Entry]) -> tuple[int, ...]:
+    def _own(self, all_entries: list[Entry] | None) -> tuple[int, ...]:
+        if all_entries is None:
+            return _group_alive(self._leader)
         entries = {entry.pid: entry for entry in all_entries}
         found = {pid for pid, entry in entries.items() if self._is_own(entry)}
         grew = True
@@ -124,7 +111,7 @@ class _Tree:
             if quiet == _QUIET_LOOKS:
                 return
 
-    def _is_own(self, entry: _Entry) -> bool:
+    def _is_own(self, entry: Entry) -> bool:
         in_session = self._leader is not None and self._leader in (entry.group, entry.session)
         is_marked = bool(entry.mark) and entry.mark.startswith(self._mark)
         return is_marked or in_session or self._seen.get(entry.pid) == entry.started
@@ -134,7 +121,8 @@ def members(mark: str, leader: int | None, since: Moment | None = None) -> tuple
     """Return the living processes of a command.
 
     `mark` is a prefix, so that one sweep can speak of many commands. Those that were there
-    before `since` are not looked at. On macOS the process group is all there is to go by.
+    before `since` are not looked at. Where no process can be listed, the command's group is
+    returned, by its negative number.
     """
     if sys.platform == "win32":
         return windows_jobs.living(mark)
@@ -143,10 +131,9 @@ def members(mark: str, leader: int | None, since: Moment | None = None) -> tuple
 
 def in_session(pids: tuple[int, ...], leader: int) -> tuple[int, ...]:
     """Return those that are still in the leader's session: they did not leave on purpose."""
-    if sys.platform != "linux":
+    if sys.platform == "win32":
         return pids
-    entries = (_entry(pid) for pid in pids)
-    return tuple(entry.pid for entry in entries if entry and entry.session == leader)
+    return tuple(pid for pid in pids if _session_of(pid) == leader)
 
 
 async def end(mark: str, leader: int | None) -> tuple[int, ...]:
@@ -154,8 +141,7 @@ async def end(mark: str, leader: int | None) -> tuple[int, ...]:
     if sys.platform == "win32":
         return await asyncio.to_thread(_end_on_windows, mark, leader)
     tree = _Tree(mark, leader)
-    if sys.platform == "linux":
-        await tree.freeze()
+    await tree.freeze()
     return await _end(tree.look)
 
 
@@ -167,7 +153,10 @@ async def end_left(pids: tuple[int, ...], mark: str) -> tuple[int, ...]:
         return await asyncio.to_thread(windows_jobs.end, mark)
 
     async def alive() -> tuple[int, ...]:
-        return tuple(pid for pid in pids if _is_alive(pid))
+        # Elsewhere a signal reaches what is dead and not yet taken away, too.
+        listed = None if sys.platform == "linux" else await _looks.look()
+        living = {one.pid for one in listed or ()}
+        return tuple(pid for pid in pids if (is_alive(pid) if listed is None else pid in living))
 
     return await _end(alive)
 
@@ -182,7 +171,7 @@ async def _end(alive: _Alive) -> tuple[int, ...]:
 
 def names_of(pids: tuple[int, ...]) -> str:
     """Return `pid 17 (sleep), pid 19 (node)` for people."""
-    return ", ".join(f"pid {pid}{_name_of(pid)}" for pid in pids)
+    return ", ".join(f"pid {abs(pid)}{_name_of(pid)}" for pid in pids)
 
 
 async def _signalled(alive: _Alive, number: int, seconds: float) -> bool:
@@ -212,93 +201,39 @@ async def _watch(pids: tuple[int, ...], until: float) -> None:
     """Wait until all of them are gone, or for a time: a look at these alone costs little."""
     while time.monotonic() < until:
         await asyncio.sleep(_POLL_S)
-        if not any(_is_alive(pid) for pid in pids):
+        if not any(is_alive(pid) for pid in pids):
             return
 
 
 def _send(pid: int, number: int) -> None:
+    """Signal a process; a group by its negative number."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "linux":
-            if number != signal.SIGTERM or _comm(pid) != _SUPERVISOR:
-                os.kill(pid, number)
-            if number == signal.SIGTERM:
-                os.kill(pid, signal.SIGCONT)  # a stopped process can't hear
-        else:
-            os.killpg(pid, number)
+        if number != signal.SIGTERM or not _is_supervisor(pid):
+            os.kill(pid, number)
+        if number == signal.SIGTERM and sys.platform != "win32":
+            os.kill(pid, signal.SIGCONT)  # a stopped process can't hear
+
+
+def _is_supervisor(pid: int) -> bool:
+    return sys.platform == "linux" and process_list.name_of(pid) == _SUPERVISOR
 
 
 def _group_alive(leader: int | None) -> tuple[int, ...]:
-    if leader is None or sys.platform == "win32":  # no groups there: `end` asks for the tree
-        return ()
+    return (-leader,) if leader is not None and is_alive(-leader) else ()
+
+
+def _session_of(pid: int) -> int | None:
+    if pid < 0:
+        return -pid
     try:
-        os.killpg(leader, 0)
+        return os.getsid(pid)
     except (ProcessLookupError, PermissionError):
-        return ()
-    return (leader,)
-
-
-def _is_alive(pid: int) -> bool:
-    if sys.platform == "linux":
-        fields = _fields(pid)
-        return bool(fields) and fields[0] not in _DEAD
-    try:
-        os.killpg(pid, 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
-
-
-def _entries(since: Moment | None) -> list[_Entry]:
-    # In this order: who comes while the names are read is newer than `now`, and is listed or
-    # is found at the next look.
-    names = os.listdir("/proc")  # noqa: PTH208 - names only, hundreds of times a minute
-    now = moment() if since is not None else None
-    found: list[_Entry] = []
-    for name in names:
-        if not name.isdigit() or not may_be_newer(int(name), since, now):
-            continue
-        if entry := _entry(int(name)):
-            found.append(entry)
-    return found
-
-
-def _fields(pid: int) -> list[bytes]:
-    """Return what /proc tells of a process, from its state on; nothing when there is none."""
-    try:
-        status = _read(f"/proc/{pid}/stat")
-    except OSError:
-        return []
-    # The name, in brackets, may hold anything; the fields stand behind the last bracket.
-    return status[status.rindex(b")") + 2 :].split()
-
-
-def _entry(pid: int) -> _Entry | None:
-    fields = _fields(pid)
-    if not fields or fields[0] in _DEAD:
         return None
-    try:
-        environment = _read(f"/proc/{pid}/environ")
-    except OSError:
-        environment = b""
-    mark = (b"\0" + environment).partition(_MARKED)[2].partition(b"\0")[0]
-    return _Entry(pid, int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]), mark)
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - hundreds for each command
-        return file.read()
 
 
 def _name_of(pid: int) -> str:
-    name = windows_jobs.name_of(pid) if sys.platform == "win32" else _comm(pid)
+    name = windows_jobs.name_of(pid) if sys.platform == "win32" else process_list.name_of(pid)
     return f" ({name})" if name else ""
-
-
-def _comm(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_bytes().decode(errors="replace").strip()
-    except OSError:
-        return ""
 
 
 def _end_on_windows(mark: str, leader: int | None) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.sandbox import Enclosure
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.workspace.programs import find_program
-from desktop_agent.tools.shell import process_tree
+from desktop_agent.tools.shell import process_list, process_tree
 from desktop_agent.tools.shell.new_processes import moment
 from desktop_agent.tools.shell.orphans import Watcher
 from desktop_agent.tools.shell.output import Output
@@ -279,7 +279,7 @@ class RunningCommand:
 def _popen(launch: Launch) -> subprocess.Popen[bytes]:
     enclosure = launch.enclosure
     more = enclosure.environment if enclosure is not None else {}
-    environment = {**launch.environment, **more, process_tree.MARK: launch.mark}
+    environment = {**launch.environment, **more, process_list.MARK: launch.mark}
     try:
         process = subprocess.Popen(
             [*(enclosure.words if enclosure is not None else ()), *_shell_words(launch.command)],
