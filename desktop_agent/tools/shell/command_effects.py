@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path, PurePath
 
 import msgspec
@@ -24,11 +25,13 @@ from desktop_agent.engine.workspace import windows_names
 from desktop_agent.engine.workspace.containment import as_text, resolve_for_write
 from desktop_agent.tools.shell.git_repository import bare_at
 
-_REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "remove-item", "trash"}
+_REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "ri", "remove-item", "trash"}
 # Programs and devices that stand outside of any workspace and mean nothing by it.
 _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/dev/null", "/dev/stdin", "/dev/stdout")
 _SYSTEM += ("/dev/stderr", "/dev/fd/", "/dev/tty", "/dev/zero", "/dev/urandom")
 
+# What follows these is no path to remove.
+_VALUED = frozenset({"-erroraction", "-ea", "-exclude", "-include", "-filter", "-stream"})
 _SHORT_OPTION = re.compile("-[A-Za-z]")
 _PATH_IN_CLUSTER = re.compile(r"^-[A-Za-z]+([/~.].*)")
 _MOST_ENTRIES = 5_000
@@ -157,6 +160,8 @@ def _deleted(words: list[str]) -> list[str]:
         return []
     name = PurePath(words[0]).name.casefold()
     operands = [word for word in words[1:] if not word.startswith("-")]
+    if name in _REMOVERS and os.name == "nt":
+        operands = windows_operands(words)
     if name in _REMOVERS:
         return operands or [name]
     if name == "find" and "-delete" in words:
@@ -166,6 +171,19 @@ def _deleted(words: list[str]) -> list[str]:
     if name == "git" and operands[:1] == ["reset"] and "--hard" in words:
         return ["git reset --hard"]
     return []
+
+
+def windows_operands(words: Sequence[str]) -> list[str]:
+    """Return what a remover of PowerShell or `cmd` is to remove, without switches and their values.
+
+    A brace ends the block that the command stands in.
+    """
+    return [
+        word
+        for before, word in pairwise(words)
+        if before.casefold() not in _VALUED
+        and not (word.startswith("-") or word == "}" or windows_names.is_switch(word))
+    ]
 
 
 def _cloned(words: list[str]) -> str:

@@ -13,6 +13,11 @@ from pathlib import PurePath
 from desktop_agent.engine.permissions.shell.deny_list import why_never
 from desktop_agent.engine.permissions.shell.parse import Script, SimpleCommand, parse
 from desktop_agent.engine.permissions.shell.rule_forms import is_covered, offered, refusable
+from desktop_agent.engine.permissions.shell.windows_deny_list import (
+    block_in,
+    name_of,
+    why_never_on_windows,
+)
 
 _LONGEST = 10_000
 _DEEPEST = 6
@@ -242,7 +247,7 @@ def _named(words: list[str]) -> list[str]:
 def is_forbidden(command: str) -> str | None:
     """Return why this is never run, whatever anybody allowed, or None."""
     for simple in _simple_commands(command):
-        if reason := why_never(simple):
+        if reason := why_never(simple) or (os.name == "nt" and why_never_on_windows(simple)):
             return reason
     compact = re.sub(r"\s+", "", command)
     for found in re.finditer(r"\(\)\{([\w:.]+)\|\1&\};?\1", compact):
@@ -277,6 +282,8 @@ def _unwrapped(simple: SimpleCommand) -> str:
     name, rest = PurePath(simple.words[0]).name, simple.words[1:]
     if "{" in rest[:2] and ("group" in simple.features or name in {"function", "coproc"}):
         return _joined(rest[rest.index("{") + 1 :])  # the body of a function
+    if os.name == "nt" and (text := _unwrapped_on_windows(simple.words)):
+        return text
     if (read := _TEXTS.get(name)) is not None:
         return read(rest) or "\n".join(simple.inputs if name in _SHELLS else ())
     if name == "find":
@@ -286,6 +293,16 @@ def _unwrapped(simple: SimpleCommand) -> str:
     if name == "env" and (text := _split_string(rest)):
         return text
     return _joined(_behind_options(rest, _WRAPPERS[name]))
+
+
+def _unwrapped_on_windows(words: list[str]) -> str:
+    """Return what PowerShell runs of these words: a text, or a block in braces; or nothing."""
+    name = name_of(words)
+    if name in {"iex", "invoke-expression"}:
+        return " ".join(word for word in words[1:] if not word.startswith("-"))
+    if name in {"cmd", "powershell", "pwsh"}:
+        return _inline_on_windows(words[1:])
+    return "" if name in _WRAPPERS else _joined(block_in(words))
 
 
 def _inline(words: list[str]) -> str:
