@@ -22,6 +22,7 @@ from desktop_agent.tools.shell import process_list, process_tree
 from desktop_agent.tools.shell.new_processes import moment
 from desktop_agent.tools.shell.orphans import Watcher
 from desktop_agent.tools.shell.output import Output
+from desktop_agent.tools.shell.powershell import powershell_words
 
 _CHUNK = 64 * 1024
 # A flood is read at no more than about 100 MB/s: the loop has other work to do.
@@ -31,9 +32,6 @@ _PIPE_GRACE_S = 2.0
 # One for all commands of the app.
 WATCHER = Watcher()
 _bash_found: dict[str, str] = {}
-# PowerShell prints in the code page of a console otherwise; where it is locked down, it may not be
-# told so, and goes on.
-_UTF8 = "try { [Console]::OutputEncoding = [Text.Encoding]::UTF8 } catch { }; "
 NOT_STARTED = "[The sandbox could not start the command; what was printed says why.]"
 
 
@@ -312,15 +310,9 @@ def _bash() -> str:
     return found
 
 
-def _powershell() -> str:
-    # Where Windows keeps it: a folder that the app was started in, or a project's, may hold one.
-    system = os.environ.get("SYSTEMROOT", r"C:\Windows")
-    return rf"{system}\System32\WindowsPowerShell\v1.0\powershell.exe"
-
-
 def _shell_words(command: str) -> list[str]:
     if sys.platform == "win32":
-        return [_powershell(), "-NoProfile", "-NonInteractive", "-Command", _UTF8 + command]
+        return powershell_words(command)
     if bash := _bash():
         return [bash, "--noprofile", "--norc", "-c", command]
     return ["/bin/sh", "-c", command]
