@@ -24,6 +24,7 @@ from desktop_agent.core.changes import FileState
 from desktop_agent.engine.workspace.attributes import keep_attributes
 from desktop_agent.engine.workspace.replacing import replace
 from desktop_agent.engine.workspace.safe_open import open_beneath
+from desktop_agent.engine.workspace.to_disk import to_disk
 from desktop_agent.file_history import names
 from desktop_agent.file_history.packs import CHUNK, write_all
 
@@ -310,6 +311,9 @@ def flush(descriptors: Sequence[int]) -> list[int]:
             _flush(descriptor, synced, is_one_of_many=len(descriptors) > MANY)
         except OSError:
             failed.append(descriptor)
+    if len(descriptors) > MANY and not synced:
+        with contextlib.suppress(OSError):
+            to_disk(descriptors[-1])  # what the drive still keeps of the others goes with it
     return failed
 
 
@@ -329,8 +333,10 @@ def _flush(descriptor: int, synced: set[int], *, is_one_of_many: bool) -> None:
         return
     if is_one_of_many and sync_file_system(descriptor):
         synced.add(device)
-    else:
+    elif is_one_of_many:
         os.fsync(descriptor)
+    else:
+        to_disk(descriptor)
 
 
 def sync_file_system(descriptor: int) -> bool:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desktop_agent.core.changes import UndoError
+from desktop_agent.engine.workspace.to_disk import to_disk
 from desktop_agent.file_history.schema import FULL_DISK, transaction
 from desktop_agent.file_history.values import MEGABYTE, HistoryFull, Limits
 
@@ -144,7 +145,7 @@ class Packs:
         with transaction(self._connection):
             if self._unsaved and self._pack is not None:
                 with _readable_errors():
-                    os.fsync(self._pack[1])
+                    to_disk(self._pack[1])
             self._connection.executemany(
                 "INSERT OR IGNORE INTO blob VALUES (?, ?, ?, ?, ?, ?)", self._unsaved.values()
             )
@@ -174,7 +175,7 @@ class Packs:
             moved.append(old._replace(pack=target, offset=offset))
         with transaction(self._connection):
             if self._pack is not None:
-                os.fsync(self._pack[1])
+                to_disk(self._pack[1])
             self._connection.executemany(
                 "UPDATE blob SET pack = ?, off = ? WHERE hash = ?",
                 ((blob.pack, blob.offset, blob.digest) for blob in moved),
@@ -238,7 +239,7 @@ class Packs:
             end = os.fstat(self._pack[1]).st_size
             if end == 0 or end + size <= self._limits.pack:
                 return self._pack
-            os.fsync(self._pack[1])
+            to_disk(self._pack[1])
             self._seal()
         flags = os.O_RDWR | os.O_CREAT | _FLAGS
         if self._is_sealed or self.pack_size(self._number) + size > self._limits.pack:
@@ -323,7 +324,7 @@ def sync_folder(folder: Path) -> None:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        to_disk(descriptor)
     finally:
         os.close(descriptor)
 
@@ -337,7 +338,7 @@ def _clone(descriptor: int, path: Path) -> tuple[bytes, int]:
     made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
     with os.fdopen(made, "r+b") as pack:
         fcntl.ioctl(made, _FICLONE, descriptor)
-        os.fsync(made)
+        to_disk(made)
         # What is written to the file from now on is not seen here.
         return hashlib.file_digest(pack, "sha256").digest(), os.fstat(made).st_size
 

@@ -11,6 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from desktop_agent.core.changes import UndoError
+from desktop_agent.engine.workspace.to_disk import commit_to_disk
 from desktop_agent.file_history.values import HistoryFull
 
 _log = logging.getLogger(__name__)
@@ -155,6 +156,7 @@ def _open(path: Path, *, is_suspect: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         # A commit is on disk when it returns: what is written to people's files relies on it.
         connection.execute("PRAGMA synchronous = FULL")
+        commit_to_disk(connection)
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
         _make_tables(connection)

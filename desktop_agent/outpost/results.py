@@ -11,6 +11,7 @@ import msgspec
 from desktop_agent.core.agents import EndReason
 from desktop_agent.core.messages import Value
 from desktop_agent.core.usage import Usage
+from desktop_agent.engine.workspace.to_disk import to_disk
 from desktop_agent.headless.arguments import UsageError
 
 _BEGINS = b'{"key":"'
@@ -88,7 +89,7 @@ class ResultsFile:
         # One call: a line of another is never within it. The rest of a full disk's is written on.
         while line:
             line = line[os.write(self._file, line) :]
-        os.fsync(self._file)
+        to_disk(self._file)
         self.known[result.key] = result
 
     def _read(self, path: Path) -> None:

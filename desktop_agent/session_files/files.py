@@ -27,6 +27,7 @@ from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.engine import Engine
 from desktop_agent.engine.workspace.replacing import replace
+from desktop_agent.engine.workspace.to_disk import to_disk
 
 if TYPE_CHECKING:
     from desktop_agent.session_files.forking import Fork
@@ -167,7 +168,7 @@ def export_file(
             for piece in export_pieces(store, session_id, form, job or Job()):
                 file.write(piece)
             file.flush()
-            os.fsync(file.fileno())
+            to_disk(file.fileno())
         replace(temporary, path)
     except OSError as error:
         raise _refused(error) from error

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from desktop_agent.engine.workspace.replacing import replace
+from desktop_agent.engine.workspace.to_disk import to_disk
 
 _log = logging.getLogger(__name__)
 _ABANDONED_S = 3600.0
@@ -30,7 +31,7 @@ def write_private(path: Path, body: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(body)
             file.flush()
-            os.fsync(file.fileno())
+            to_disk(file.fileno())
         _keep_unreadable(path)
         replace(temporary, path)
     except BaseException:

@@ -15,6 +15,7 @@ from desktop_agent.adapters.store import branches, indexing, tasks, usage
 from desktop_agent.adapters.store.errors import DAMAGE
 from desktop_agent.adapters.store.repair import salvage
 from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.engine.workspace.to_disk import commit_to_disk
 
 _log = logging.getLogger(__name__)
 
@@ -134,6 +135,7 @@ def _open(path: Path, *, check: bool) -> sqlite3.Connection:
         if path.stat().st_size == 0:  # only now: it would be written to a file in use too
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
+        commit_to_disk(connection)
         # What a user deletes is overwritten, not just unlinked.
         connection.execute("PRAGMA secure_delete = ON")
         _refuse_truncated(connection, path)

@@ -29,6 +29,7 @@ from desktop_agent.engine.workspace.containment import (
     shown,
     with_temporary,
 )
+from desktop_agent.engine.workspace.to_disk import to_disk
 
 _SYS_OPENAT2 = 437
 _RESOLVE_NO_MAGICLINKS = 0x02
@@ -256,7 +257,7 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
             file.flush()
             if old is not None:
                 _keep_all_but_content(folder, name, old, file.fileno())
-            os.fsync(file.fileno())
+            to_disk(file.fileno())
         # Looked at last of all: the disk may take its time, and other agents write too.
         with _RENAMING:
             if expected is not None and _digest_at(folder, name) != expected:
@@ -266,7 +267,7 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
-    os.fsync(folder)
+    to_disk(folder)
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:
