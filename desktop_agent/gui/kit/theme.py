@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Signal
@@ -31,6 +32,11 @@ _GROWING = {
 _WIDENING = {"sidebar", "right", "center_min", "page_min"}
 _SCHEMES = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
 _MAX_PIXMAPS = 600
+# The least contrast of text with its ground, as WCAG counts it.
+_READABLE = 4.5
+_TOLD_APART = 1.5
+# Of the ink, in the ground of what is selected where the system's colour for that can't be used.
+_TINT = 0.3
 
 
 class Theme(QObject):
@@ -88,6 +94,11 @@ class Theme(QObject):
 
     @property
     def is_dark(self) -> bool:
+        """Whether text is lighter than its ground."""
+        return self._colors["fg"].lightness() > self._colors["canvas"].lightness()
+
+    @property
+    def _wants_dark(self) -> bool:
         if self._scheme != "system":
             return self._scheme == "dark"
         return self._hints.colorScheme() == Qt.ColorScheme.Dark
@@ -183,9 +194,10 @@ class Theme(QObject):
             self._apply()
 
     def _apply(self) -> None:
-        named = self._tokens["color"]["dark" if self.is_dark else "light"]
+        schemes = self._tokens["color"]
+        named = schemes["dark" if self._wants_dark else "light"]
         if self.is_high_contrast:
-            named = _contrasting(named, self._app.style().standardPalette())
+            named = contrasting(schemes, _system_palette(self._app))
         self._colors = {token: QColor(value) for token, value in named.items()}
         self._fonts.clear()
         self.pulse.is_still = self._reduced_motion
@@ -267,21 +279,58 @@ def _palette(colors: dict[str, QColor]) -> QPalette:
     return palette
 
 
-def _contrasting(named: dict[str, str], system: QPalette) -> dict[str, str]:
-    """Return the tokens in the system's own colours: no soft grounds, full-strength edges."""
+def _system_palette(app: QApplication) -> QPalette:
+    """Return the palette to take the colours from; on Windows the application's is undone first.
+
+    A contrast theme of Windows has colours that the person chose. Fusion's own know the scheme
+    alone, which is light there whatever they are.
+    """
+    if sys.platform != "win32":
+        return app.style().standardPalette()
+    app.setPalette(QPalette())
+    return app.palette()
+
+
+def contrasting(schemes: Mapping[str, Mapping[str, str]], system: QPalette) -> dict[str, str]:
+    """Return the tokens in the system's own colours: no soft grounds, full-strength edges.
+
+    Those that the system has no colour for are those of the scheme whose ground is like its.
+    """
     role = QPalette.ColorRole
-    ground = system.color(role.Base).name()
-    ink = system.color(role.Text).name()
-    picked = dict(named)
+    ground, ink = system.color(role.Base), system.color(role.Text)
+    picked = dict(schemes["dark" if _luminance(ground) < _luminance(ink) else "light"])
     for token in ("window", "canvas", "raised", "sunken", "accentSoft"):
-        picked[token] = ground
+        picked[token] = ground.name()
     for token in ("okSoft", "warnSoft", "errSoft", "addBg", "delBg"):
-        picked[token] = ground
-    for token in ("fg", "muted", "subtle", "line", "line2", "line3", "warnLine"):
-        picked[token] = ink
-    picked["sel"] = picked["active"] = system.color(role.Highlight).name()
-    picked["accent"] = system.color(role.Link).name()
+        picked[token] = ground.name()
+    for token in ("fg", "muted", "subtle", "line", "line2", "line3", "warnLine", "c_com"):
+        picked[token] = ink.name()
+    # The ink of what is selected is that of all else here.
+    chosen, link = system.color(role.Highlight), system.color(role.Link)
+    is_usable = _ratio(ink, chosen) >= _READABLE and _ratio(chosen, ground) >= _TOLD_APART
+    picked["sel"] = picked["active"] = (chosen if is_usable else _tinted(ground, ink)).name()
+    picked["accent"] = (link if _ratio(link, ground) >= _READABLE else ink).name()
     return picked
+
+
+def _tinted(ground: QColor, ink: QColor) -> QColor:
+    channels = (QColor.redF, QColor.greenF, QColor.blueF)
+    return QColor.fromRgbF(*(get(ground) * (1 - _TINT) + get(ink) * _TINT for get in channels))
+
+
+def _ratio(first: QColor, second: QColor) -> float:
+    """Return the contrast of two colours as WCAG counts it, from 1 to 21."""
+    dark, light = sorted((_luminance(first), _luminance(second)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(color: QColor) -> float:
+    red, green, blue = map(_linear, (color.redF(), color.greenF(), color.blueF()))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(value: float) -> float:
+    return value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4
 
 
 def mono_font(theme: Theme, size: str = "ui", weight: str = "regular") -> QFont:

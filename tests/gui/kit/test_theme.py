@@ -1,15 +1,18 @@
 """The look follows the person: dark or light, large or small, still or moving."""
 
+import json
 import os
 import subprocess
 import sys
 
 import pytest
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent import paths
 from desktop_agent.gui.kit.search_field import SearchField
+from desktop_agent.gui.kit.theme import contrasting
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, Spinner
 
 _FONTS_OF_THEIR_OWN = {"win32": "windows", "darwin": "cocoa"}
@@ -39,6 +42,35 @@ def test_text_can_be_read_on_every_ground(theme, scheme):
         assert contrast(theme.color("muted"), theme.color(ground)) >= 4.5
         assert contrast(theme.color("line3"), theme.color(ground)) >= 3
     assert contrast(theme.color("onAccent"), theme.color("accentFill")) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("base", "text", "highlight", "link"),
+    [
+        ("#202020", "#ffffff", "#8ee3f0", "#75e9fc"),  # Aquatic
+        ("#fffaef", "#3d3d3d", "#903909", "#1c5e75"),  # Desert
+        ("#2d3236", "#ffffff", "#a1bfde", "#70ebde"),  # Dusk
+        ("#000000", "#ffff00", "#101010", "#000000"),  # of one's own
+        ("#ffffff", "#000000", "#308cc6", "#0000ff"),  # Fusion
+    ],
+)
+def test_text_can_be_read_in_any_contrast_theme(base, text, highlight, link):
+    role, system = QPalette.ColorRole, QPalette()
+    for one, color in zip(
+        (role.Base, role.Text, role.Highlight, role.Link),
+        (base, text, highlight, link),
+        strict=True,
+    ):
+        system.setColor(one, QColor(color))
+    schemes = json.loads(paths.resource("theme.json").read_text("utf-8"))["color"]
+    found = {token: QColor(color) for token, color in contrasting(schemes, system).items()}
+    assert (found["canvas"], found["fg"]) == (QColor(base), QColor(text))
+    for ground in ("window", "canvas", "raised", "sunken", "sel", "active", "hover"):
+        for ink in ("fg", "muted", "subtle"):
+            assert contrast(found[ink], found[ground]) >= 4.5
+    assert contrast(found["sel"], found["canvas"]) >= 1.5
+    for ink in ("accent", "err", "ok", "warn", "c_com", "delFg"):
+        assert contrast(found[ink], found["canvas"]) >= 4
 
 
 def test_larger_text_makes_controls_larger(theme, qtbot):
