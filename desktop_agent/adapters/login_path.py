@@ -1,4 +1,6 @@
-"""The PATH of the person's terminal: what macOS starts by a click gets the system's alone."""
+"""PATH and language of the person's terminal: what macOS starts by a click has the system's PATH
+alone, and no language.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,9 @@ _log = logging.getLogger(__name__)
 
 _OF_THE_SYSTEM = frozenset({"/usr/bin", "/bin", "/usr/sbin", "/sbin"})
 _MARK = "desktop-agent:"
+_LANGUAGES = ("LC_ALL", "LC_CTYPE", "LANG")
+# Every macOS has it. Programs take text for ASCII without one.
+_LANGUAGE = "en_US.UTF-8"
 # Some shells load much before they answer.
 _LIMIT_S = 5.0
 
@@ -23,22 +28,32 @@ def take_login_path(environment: MutableMapping[str, str], limit_s: float = _LIM
     """Put on PATH what the person's shell puts there, unless more than the system's is on it.
 
     Else neither commands nor MCP servers would find what Homebrew, nvm and their like installed.
+    What names no language gets the shell's, or one whose text is UTF-8.
     """
+    language = ""
     own = environment.get("PATH", "").split(os.pathsep)
-    if not _OF_THE_SYSTEM.issuperset(own):
-        return
-    said = _said_by(environment.get("SHELL") or "/bin/zsh", environment, limit_s)
-    mark, line = said.rpartition(_MARK + "\n")[1:]
-    found = line.partition("\n")[0].split(os.pathsep) if mark else []
-    if not found:
-        _log.warning("the person's shell does not tell its PATH")
-    entries = [entry for entry in found if os.path.isabs(entry)]  # noqa: PTH117
-    environment["PATH"] = os.pathsep.join(dict.fromkeys([*entries, *own]))
+    if _OF_THE_SYSTEM.issuperset(own):
+        said = _said_by(environment.get("SHELL") or "/bin/zsh", environment, limit_s)
+        path, language = _told(said)
+        if not path:
+            _log.warning("the person's shell does not tell its PATH")
+        entries = [entry for entry in path.split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117
+        environment["PATH"] = os.pathsep.join(dict.fromkeys([*entries, *own]))
+    if not any(environment.get(name) for name in _LANGUAGES):
+        environment["LANG"] = language or _LANGUAGE
+
+
+def _told(said: str) -> tuple[str, str]:
+    """Return PATH and LANG in what the shell printed; its start-up files may print as well."""
+    mark, lines = said.rpartition(_MARK + "\n")[1:]
+    path, language, *_ = [*lines.split("\n"), "", ""] if mark else ["", ""]
+    return path, language
 
 
 def _said_by(shell: str, environment: MutableMapping[str, str], limit_s: float) -> str:
     # Both kinds of start-up files: Homebrew's line is in one, nvm's in the other.
-    words = (shell, "-i", "-l", "-c", f"/bin/echo {_MARK}; /usr/bin/printenv PATH")
+    asked = f"/bin/echo {_MARK}; /usr/bin/printenv PATH; /usr/bin/printenv LANG"
+    words = (shell, "-i", "-l", "-c", asked)
     # No pipe: what the files start in the background would hold it open.
     with tempfile.TemporaryFile() as output:
         try:

@@ -1,4 +1,4 @@
-"""What the person's shell puts on PATH is there for an app that macOS started by a click."""
+"""What the person's shell sets is there for an app that macOS started by a click."""
 
 from __future__ import annotations
 
@@ -18,12 +18,18 @@ SHORT = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 def path_with(tmp_path: Path, files: str, path: str = SHORT, limit_s: float = 5.0) -> str:
     """Return PATH after a shell was asked whose start-up files hold these lines."""
+    return environment_with(tmp_path, files, {"PATH": path}, limit_s)["PATH"]
+
+
+def environment_with(
+    tmp_path: Path, files: str, given: dict[str, str], limit_s: float = 5.0
+) -> dict[str, str]:
     shell = tmp_path / "shell"
     shell.write_text(f'#!/bin/sh\n{files}\n[ "$1 $2 $3" = "-i -l -c" ] && eval "$4"\n')
     shell.chmod(0o700)
-    environment = {"PATH": path, "SHELL": str(shell)}
+    environment = {**given, "SHELL": str(shell)}
     take_login_path(environment, limit_s)
-    return environment["PATH"]
+    return environment
 
 
 def test_what_the_shell_puts_on_path_comes_first_whatever_its_files_say(tmp_path: Path) -> None:
@@ -49,3 +55,20 @@ def test_a_path_that_a_terminal_gave_stays_as_it_is(tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     assert path_with(tmp_path, f"touch {asked}", f"/mine:{SHORT}") == f"/mine:{SHORT}"
     assert not asked.exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "given", "language"),
+    [
+        ("export LANG=de_DE.UTF-8", {"PATH": SHORT}, "de_DE.UTF-8"),
+        ("unset LANG", {"PATH": SHORT}, "en_US.UTF-8"),
+        ("exit 1", {"PATH": SHORT}, "en_US.UTF-8"),
+        ("export LANG=de_DE.UTF-8", {"PATH": SHORT, "LANG": "C"}, "C"),
+        ("exit 1", {"PATH": "/mine", "LANG": ""}, "en_US.UTF-8"),
+        ("exit 1", {"PATH": "/mine", "LC_CTYPE": "UTF-8"}, None),
+    ],
+)
+def test_commands_have_a_language_whose_letters_are_not_ascii_alone(
+    tmp_path: Path, files: str, given: dict[str, str], language: str | None
+) -> None:
+    assert environment_with(tmp_path, files, given).get("LANG") == language
