@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PureWindowsPath
 
 from PySide6.QtCore import QCoreApplication
 
@@ -29,6 +29,11 @@ def short_path(path: str) -> str:
         return "~"
     inside = home.rstrip(os.sep) + os.sep
     return "~" + os.sep + path[len(inside) :] if path.startswith(inside) else path
+
+
+def reads_as_path(text: str) -> bool:
+    """Whether a title or detail is a path, of Windows too: it reads from left to right."""
+    return "/" in text or text.startswith("~\\") or bool(PureWindowsPath(text).drive)
 
 
 def git_branch(root: str) -> str:

@@ -11,7 +11,13 @@ from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QFrame, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.gui.kit.folders import folder_icon, folder_warning, real_folder, short_path
+from desktop_agent.gui.kit.folders import (
+    folder_icon,
+    folder_warning,
+    reads_as_path,
+    real_folder,
+    short_path,
+)
 from desktop_agent.gui.kit.lists.choice_list import ChoiceList
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
@@ -276,10 +282,12 @@ class TwoLineDelegate(QStyledItemDelegate):
         lower = QRect(words.left(), middle + 1, words.width(), rect.bottom() - middle - 6)
         token = "subtle" if one.icon == "folder-x" else "fg"
         font = theme.font("ui", "medium")
-        pen.text(upper, one.title, token, font, is_path="/" in one.title)
+        pen.text(upper, one.title, token, font, is_path=reads_as_path(one.title))
         elide = Qt.TextElideMode.ElideMiddle
         small = theme.font("caption")
-        pen.text(lower, one.detail, pen.faint, small, elide=elide, is_path="/" in one.detail)
+        pen.text(
+            lower, one.detail, pen.faint, small, elide=elide, is_path=reads_as_path(one.detail)
+        )
 
     def _square(self, inner: QRect, left: int) -> QRect:
         size = self._icon_px

@@ -21,6 +21,7 @@ from desktop_agent.gui.kit.folders import (
     folder_warning,
     git_branch,
     is_cloud_synced,
+    reads_as_path,
     real_folder,
     short_path,
 )
@@ -53,6 +54,13 @@ def rows(picker):
     return [
         model.index(n, 0).data(Qt.ItemDataRole.AccessibleTextRole) for n in range(model.rowCount())
     ]
+
+
+def test_paths_of_windows_are_known_as_such_so_that_no_window_scrambles_them():
+    for path in ("~\\עברית\\x", "C:\\x", "\\\\server\\share\\עברית", "~/עברית", "/x"):
+        assert reads_as_path(path)
+    for name in ("עברית", "notes", "a\\b"):
+        assert not reads_as_path(name)
 
 
 def test_the_branch_of_a_repository_is_read_without_git(tmp_path):
