@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from desktop_agent.core.changes import FileState, UndoError
+from desktop_agent.engine.workspace.online_files import is_online_only
 from desktop_agent.file_history.history import History
 from desktop_agent.file_history.listing import CLOCK_NS, entry_of, open_file
 from desktop_agent.file_history.packs import LARGEST_COPY
@@ -59,7 +60,7 @@ class Reader:
             try:
                 status = os.fstat(descriptor)
                 now = entry_of(status, status.st_dev)
-                if now.kind != "file" or now.size > self._largest:
+                if now.kind != "file" or now.size > self._largest or is_online_only(status):
                     return found
                 digest = self._digest(descriptor, now.size)
                 self.stopped = ""
