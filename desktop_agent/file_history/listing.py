@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from desktop_agent.core.changes import FileKind
 from desktop_agent.engine.workspace.birth import born_ns, is_named_late
+from desktop_agent.engine.workspace.junctions import is_junction
 from desktop_agent.engine.workspace.safe_open import open_beneath
 from desktop_agent.file_history.names import LONGEST
 from desktop_agent.file_history.values import Entry, PathChange
@@ -84,7 +84,7 @@ def entry_of(status: os.stat_result, device: int) -> Entry:
         kind = "file"
     elif stat.S_ISDIR(mode):
         # Another file system is named, and not entered; nor is what a junction leads to.
-        is_here = status.st_dev == device and not _is_junction(status)
+        is_here = status.st_dev == device and not is_junction(status)
         kind = "folder" if is_here else "other"
         return Entry(kind, mode & 0o7777, ino=status.st_ino, is_held=kind == "folder")
     elif stat.S_ISLNK(mode):
@@ -93,10 +93,6 @@ def entry_of(status: os.stat_result, device: int) -> Entry:
     return Entry(
         kind, mode & 0o7777, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
     )
-
-
-def _is_junction(status: os.stat_result) -> bool:
-    return sys.platform == "win32" and status.st_reparse_tag == stat.IO_REPARSE_TAG_MOUNT_POINT
 
 
 def kind_at(path: bytes) -> FileKind | None:

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+from desktop_agent.engine.workspace.junctions import without_junctions
+
 # Folders that hold what tools made, not what people name; and a bound for huge trees.
 _SKIPPED = {".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache"}
 _LOOKED_AT = 20_000
@@ -37,7 +39,8 @@ def _folded(text: str) -> str:
 def _walk(root: Path) -> Iterator[str]:
     seen = 0
     for directory, folders, files in os.walk(root):
-        folders[:] = sorted(f for f in folders if f not in _SKIPPED)
+        entered = without_junctions(directory, folders)
+        folders[:] = sorted(f for f in entered if f not in _SKIPPED)
         relative = Path(directory).relative_to(root)
         for name in folders:
             yield f"{(relative / name).as_posix()}/"

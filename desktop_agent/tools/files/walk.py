@@ -14,6 +14,7 @@ import msgspec
 from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Folders
 from desktop_agent.engine.workspace.ignored_files import IGNORE_FILE_LENGTH, IgnoreRules
+from desktop_agent.engine.workspace.junctions import without_junctions
 from desktop_agent.engine.workspace.safe_open import open_beneath, open_folder
 from desktop_agent.tools.files.ignored_above import Above, ignored_above
 from desktop_agent.tools.files.patterns import Expression
@@ -61,6 +62,7 @@ class Walk(msgspec.Struct):
             for root, folders, names in os.walk(self.folder):
                 relative = Path(root).relative_to(self.folder).as_posix()
                 prefix = "" if relative == "." else relative + "/"
+                folders[:] = without_junctions(root, folders)
                 self._note_ignore_file(prefix, (Path(root) / ".gitignore").read_bytes)
                 yield prefix, folders, names
             return
