@@ -180,6 +180,7 @@ class Staged(NamedTuple):
     place: Place
     temporary: bytes
     descriptor: int
+    mode: int
     written_ns: int | None = None
 
 
@@ -198,7 +199,7 @@ def stage_file(path: bytes, mode: int, content: Iterable[bytes], name: bytes) ->
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=place.folder)
             raise
-        return Staged(Place(folder, place.name), temporary, descriptor)
+        return Staged(Place(folder, place.name), temporary, descriptor, mode)
 
 
 def put_staged(staged: Staged, expected: FileState | None) -> None:
@@ -209,6 +210,9 @@ def put_staged(staged: Staged, expected: FileState | None) -> None:
         if expected is not None:
             _date(staged)
             _put(place, staged.temporary, expected)
+            if _IS_WINDOWS:  # not before: what is read-only can't be removed, should that fail
+                with contextlib.suppress(OSError):
+                    os.chmod(place.name, staged.mode)  # noqa: PTH101
         else:
             os.unlink(staged.temporary, dir_fd=place.folder)
     finally:
@@ -240,7 +244,7 @@ def put_folder(path: bytes, expected: FileState) -> None:
     with place_of(path) as place:
         _require(place, expected)
         if expected.kind != "absent":
-            os.unlink(place.name, dir_fd=place.folder)
+            _unlink(place)
         os.mkdir(place.name, 0o700, dir_fd=place.folder)
 
 
@@ -251,7 +255,28 @@ def remove(path: bytes, expected: FileState) -> None:
         if expected.kind == "folder":
             os.rmdir(place.name, dir_fd=place.folder)
         else:
-            os.unlink(place.name, dir_fd=place.folder)
+            _unlink(place)
+
+
+def _unlink(place: Place) -> None:
+    with _writable(place):
+        os.unlink(place.name, dir_fd=place.folder)
+
+
+@contextlib.contextmanager
+def _writable(place: Place) -> Generator[None]:
+    """Windows removes and replaces nothing that is read-only: it isn't while this holds."""
+    mode = os.lstat(place.name).st_mode if _IS_WINDOWS and os.path.lexists(place.name) else None
+    if mode is None or not stat.S_ISREG(mode) or mode & stat.S_IWRITE:
+        yield
+        return
+    os.chmod(place.name, stat.S_IREAD | stat.S_IWRITE)  # noqa: PTH101
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.chmod(place.name, stat.S_IMODE(mode))  # noqa: PTH101
+        raise
 
 
 def set_mode(path: bytes, mode: int) -> None:
@@ -421,7 +446,8 @@ def _replace(place: Place, temporary: bytes, expected: FileState) -> None:
             # A file system without hard links: looked at once more, then renamed.
             _require(place, ABSENT)
     if folder is None:
-        replace(temporary, place.name)
+        with _writable(place):
+            replace(temporary, place.name)
     else:
         os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
 
