@@ -179,7 +179,7 @@ class Planner:
             why = "was too large to be looked into" if after.size > LARGEST_COPY else "was not read"
             return f"It {why}, so it stays."
         if now.kind == "other":
-            return "What is there now is no file that could be kept."
+            return "What is there now is no file, or can’t be read, so it stays."
         if now.kind == "file" and now.size > self._limits.largest:
             return "What is there now is too large to be kept, so it stays."
         if now.kind == "folder" and not after.is_held:

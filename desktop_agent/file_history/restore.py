@@ -27,6 +27,10 @@ _OPEN = 0o700
 _MOST_FILES = 128 if sys.platform == "linux" else 64
 _MOST_BYTES = 64 << 20
 _FULL = "The disk is full, so not all of it could be put back. Free some space and try again."
+_HELD = (
+    "Not all of it could be put back: another program has it open, or it may not be changed. "
+    "Close that and try again."
+)
 Content = Callable[[str], Iterator[bytes]]
 
 
@@ -87,12 +91,14 @@ class Restore:
 
     @contextlib.contextmanager
     def _trying(self) -> Generator[None]:
-        """What can't be done stays as it is; that the disk is full is remembered."""
+        """What can't be done stays as it is; why is remembered, if there is help."""
         try:
             yield
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 self.problem = _FULL
+            elif isinstance(error, PermissionError) and not self.problem:
+                self.problem = _HELD
         except (UndoError, disk.Changed):
             pass
 

@@ -199,7 +199,7 @@ def _show(session: SessionId, result: dict[str, Any], given: argparse.Namespace,
     verbs = cast(list[dict[str, str]], result["restored"])
     lines = [_line(**one) for one in verbs]
     lines += [f"merged   {path}" for path in result["merged"]]
-    lines += [f"kept     {path}  (changed since)" for path in result["kept"]]
+    lines += [f"kept     {path}  (stays as it is)" for path in result["kept"]]
     lines += [f"lost     {path}  (can't be put back: it stays)" for path in result["lost"]]
     for line in lines or ["All of it is as it was already."]:
         sys.stdout.write(visible(line.replace("\n", " ")) + "\n")

@@ -1,4 +1,4 @@
-"""Windows: what is read-only can be taken back, and is read-only again."""
+"""Windows: what is read-only can be taken back; what another program has open stays, and why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.file_history.places import Place, S, state_of
+from desktop_agent.core.changes import ChangeSet, UndoScope
+from desktop_agent.core.ids import AgentId
+from tests.file_history.places import M, Place, S, state_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="has no such files")
 
@@ -63,3 +65,17 @@ def test_what_is_read_only_is_taken_back_and_read_only_again(
     place.capture.end(set_id)
     place.undo()
     assert state_of(place.root) == before
+
+
+def test_what_another_program_has_open_is_said_to_be(place: Place) -> None:
+    path = place.root / "file.txt"
+    path.write_text("old")
+    set_id, _ = place.begin()
+    path.write_text("new")
+    place.capture.end(set_id)
+    meta = ChangeSet("", "undo", AgentId("a"))
+    with path.open("rb"):
+        report = place.history.undo(UndoScope(S, message_id=M), {}, meta)
+    assert (report.kept, "another program" in report.problem) == (("file.txt",), True)
+    report = place.history.undo(UndoScope(S, message_id=M), {}, meta)
+    assert (path.read_text(), report.problem) == ("old", "")
