@@ -114,13 +114,16 @@ def _ignore_file(folder: int) -> bytes:
         return file.read(IGNORE_FILE_LENGTH)
 
 
-def glob_pattern(pattern: str) -> Expression:
+def glob_pattern(pattern: str, *, is_windows: bool = os.name == "nt") -> Expression:
     """Return a pattern for relative paths: `*` stays in a folder, `**` crosses folders.
 
-    A pattern without a slash speaks of names in any folder. Raises ToolError for a very long one.
+    A pattern without a slash speaks of names in any folder. On Windows a backslash is one too.
+    Raises ToolError for a very long one.
     """
     if len(pattern) > _LONGEST_GLOB:
         raise ToolError(f"the glob is longer than {_LONGEST_GLOB:,} characters.")
+    if is_windows:  # paths are written so there, and no name holds one
+        pattern = pattern.replace("\\", "/")
     wanted = pattern.removeprefix("./").lstrip("/") or "**"
     if "/" not in wanted and wanted != "**":
         wanted = f"**/{wanted}"

@@ -336,6 +336,11 @@ def test_names_are_matched_as_people_expect(pattern: str, path: str, matches: bo
     assert glob_pattern(pattern).fullmatch(path) is matches
 
 
+@pytest.mark.parametrize("pattern", ["src\\*.py", "**\\a.py", ".\\src\\a.py", "src\\", "*.py"])
+def test_names_are_matched_by_patterns_with_the_separator_of_windows(pattern: str) -> None:
+    assert glob_pattern(pattern, is_windows=True).fullmatch("src/a.py")
+
+
 async def test_a_pattern_without_end_is_given_up_and_the_model_is_told(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
