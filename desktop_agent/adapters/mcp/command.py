@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from desktop_agent.core.mcp import MOST_LOG_LINES, McpError, McpLine
 from desktop_agent.core.pipes import windows_jobs
 from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.sandbox import Enclosure
+from desktop_agent.engine.workspace.programs import program_in
 
 _CHUNK = 64 * 1024
 _LOG_LINES = MOST_LOG_LINES
@@ -179,7 +179,10 @@ def _popen(
     more = enclosure.environment if enclosure is not None else {}
     try:
         return subprocess.Popen(
-            _line(enclosure.words if enclosure is not None else (), _program(words, environment)),
+            _line(
+                enclosure.words if enclosure is not None else (),
+                _program(words, directory, environment),
+            ),
             cwd="/" if enclosure is not None else directory,
             env={**environment, **more},
             stdin=subprocess.PIPE,
@@ -197,13 +200,22 @@ def _popen(
             enclosure.close()
 
 
-def _program(words: tuple[str, ...], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words with where the program is: Windows would not find a script as npx."""
-    path = environment.get("PATH")
-    found = shutil.which(words[0], path=path)
-    if found is None and not os.path.isabs(words[0]):  # noqa: PTH117
+def _program(
+    words: tuple[str, ...], directory: str, environment: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the words with where the program is: Windows would not find a script as npx.
+
+    One that is named by a path is looked for from the server's folder, and no other there.
+    """
+    above, name = os.path.split(words[0])
+    folders = environment.get("PATH", os.defpath).split(os.pathsep)
+    if above:
+        folders = [os.path.join(directory, above)]  # noqa: PTH118
+    found = (program_in(folder, name) for folder in folders if os.path.isabs(folder))  # noqa: PTH117
+    program = next(filter(None, found), "")
+    if not program and not os.path.isabs(words[0]):  # noqa: PTH117
         raise McpError(f"The program “{words[0]}” was not found.")
-    return (found or words[0], *words[1:])
+    return (program or words[0], *words[1:])
 
 
 def _line(before: tuple[str, ...], words: tuple[str, ...]) -> str | tuple[str, ...]:

@@ -24,14 +24,27 @@ def find_program(name: str, folders: Iterable[str] = ()) -> str:
     for entry in os.environ.get("PATH", "").split(os.pathsep):
         if not os.path.isabs(entry) or _is_of_project(entry):  # noqa: PTH117
             continue
-        found = shutil.which(name, path=entry)
-        if found is None or not os.path.isabs(found):  # noqa: PTH117 - Windows looks here first
+        found = program_in(entry, name)
+        if not found:
             continue
         real = PurePath(os.path.realpath(entry), os.path.basename(found))  # noqa: PTH119
         places = (PurePath(found), real, PurePath(os.path.realpath(found)))
         if not any(is_within(place, folder) for place in places for folder in folders):
             return found
     return ""
+
+
+def program_in(folder: str, name: str) -> str:
+    """Return the path of a program in this folder; nothing if there is none.
+
+    On Windows `shutil.which` looks in the current folder first, whatever it is told.
+    """
+    path = os.path.join(folder, name)  # noqa: PTH118
+    endings = [""]
+    if os.name == "nt":
+        known = os.environ.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").split(os.pathsep)
+        endings = [""] if path.casefold().endswith(tuple(map(str.casefold, known))) else known
+    return next(filter(None, (shutil.which(path + ending) for ending in endings)), None) or ""
 
 
 def _is_of_project(entry: str) -> bool:
