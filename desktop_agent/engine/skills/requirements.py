@@ -20,7 +20,7 @@ import msgspec
 
 from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.skills import Skill
-from desktop_agent.engine.workspace.programs import find_program
+from desktop_agent.engine.workspace.programs import find_program, is_stand_in
 
 _log = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ def _lacking(modules: list[str], path: str) -> set[str] | None:
     """Return the modules that the computer's Python does not find; None when there is none."""
     pythons = (shutil.which(name, path=path) for name in _PYTHONS)
     python = next(filter(None, pythons), "")
-    if not python:
+    if not python or is_stand_in(python):
         return None
     if python != find_program(PurePath(python).name):
         return set()

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import PurePath
 
 from desktop_agent.engine.workspace.containment import is_within
 
+# Of the many in macOS those that the app runs by itself.
+_OFFERED_BY_APPLE = frozenset({"/usr/bin/git", "/usr/bin/python3"})
+_LIMIT_S = 5.0
 _OF_PROJECTS = frozenset({"node_modules", "vendor", ".direnv"})
 
 
@@ -25,7 +30,7 @@ def find_program(name: str, folders: Iterable[str] = ()) -> str:
         if not os.path.isabs(entry) or _is_of_project(entry):  # noqa: PTH117
             continue
         found = program_in(entry, name)
-        if not found:
+        if not found or is_stand_in(found):
             continue
         real = PurePath(os.path.realpath(entry), os.path.basename(found))  # noqa: PTH119
         places = (PurePath(found), real, PurePath(os.path.realpath(found)))
@@ -45,6 +50,17 @@ def program_in(folder: str, name: str) -> str:
         known = os.environ.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").split(os.pathsep)
         endings = [""] if path.casefold().endswith(tuple(map(str.casefold, known))) else known
     return next(filter(None, (shutil.which(path + ending) for ending in endings)), None) or ""
+
+
+def is_stand_in(program: str, selector: str = "/usr/bin/xcode-select") -> bool:
+    """Whether macOS has no such program yet: this one opens a window that offers to install it."""
+    if sys.platform != "darwin" or program not in _OFFERED_BY_APPLE:
+        return False
+    try:
+        asked = subprocess.run([selector, "-p"], capture_output=True, check=False, timeout=_LIMIT_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return asked.returncode != 0
 
 
 def _is_of_project(entry: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.engine.workspace.programs import find_program
+from desktop_agent.engine.workspace.programs import find_program, is_stand_in
 
 
 def put(path: Path, marker: Path, then: str = "true") -> Path:
@@ -54,3 +56,26 @@ def test_what_the_path_names_relative_to_the_current_folder_is_passed_over(
     monkeypatch.chdir(tmp_path)
     first_on_the_path(monkeypatch, entry)
     assert find_program("tool") == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the programs stand elsewhere there")
+@pytest.mark.parametrize(
+    ("program", "selector", "is_one"),
+    [
+        ("/usr/bin/python3", "false", True),
+        ("/usr/bin/git", "false", True),
+        ("/usr/bin/git", "true", False),
+        ("/usr/bin/git", "no-such-program", False),
+        ("/opt/homebrew/bin/git", "false", False),
+        ("/usr/bin/perl", "false", False),
+    ],
+)
+def test_what_macos_only_offers_to_install_is_no_program(
+    monkeypatch: pytest.MonkeyPatch, program: str, selector: str, is_one: bool
+) -> None:
+    """Running it would open a window on the screen of somebody who did nothing."""
+    selector = shutil.which(selector) or selector
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert is_stand_in(program, selector) is is_one
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert not is_stand_in(program, selector)
