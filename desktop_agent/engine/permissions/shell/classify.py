@@ -282,7 +282,7 @@ def _unwrapped(simple: SimpleCommand) -> str:
     name, rest = PurePath(simple.words[0]).name, simple.words[1:]
     if "{" in rest[:2] and ("group" in simple.features or name in {"function", "coproc"}):
         return _joined(rest[rest.index("{") + 1 :])  # the body of a function
-    if os.name == "nt" and (text := _unwrapped_on_windows(simple.words)):
+    if os.name == "nt" and (text := _unwrapped_on_windows(simple)):
         return text
     if (read := _TEXTS.get(name)) is not None:
         return read(rest) or "\n".join(simple.inputs if name in _SHELLS else ())
@@ -295,14 +295,14 @@ def _unwrapped(simple: SimpleCommand) -> str:
     return _joined(_behind_options(rest, _WRAPPERS[name]))
 
 
-def _unwrapped_on_windows(words: list[str]) -> str:
+def _unwrapped_on_windows(simple: SimpleCommand) -> str:
     """Return what PowerShell runs of these words: a text, or a block in braces; or nothing."""
-    name = name_of(words)
+    words, name = simple.words, name_of(simple.words)
     if name in {"iex", "invoke-expression"}:
         return " ".join(word for word in words[1:] if not word.startswith("-"))
     if name in {"cmd", "powershell", "pwsh"}:
         return _inline_on_windows(words[1:])
-    return "" if name in _WRAPPERS else _joined(block_in(words))
+    return "" if name in _WRAPPERS else _joined(block_in(simple))
 
 
 def _inline(words: list[str]) -> str:

@@ -42,12 +42,13 @@ def name_of(words: Sequence[str]) -> str:
     return _PROGRAM.sub("", ntpath.basename(words[0]).casefold()) if words else ""
 
 
-def block_in(words: Sequence[str]) -> list[str]:
+def block_in(simple: SimpleCommand) -> list[str]:
     """Return the words behind the first `{`: what a cmdlet is given to run for each of its input.
 
-    Empty when there is none.
+    Empty when there is none; one in quotes, as of JSON, is text.
     """
-    at = next((at for at, word in enumerate(words) if at > 0 and word.startswith("{")), None)
+    words = simple.words
+    at = next((at for at in sorted(simple.globs) if at > 0 and words[at].startswith("{")), None)
     if at is None:
         return []
     inside = [words[at][1:], *words[at + 1 :]]
