@@ -14,6 +14,7 @@ import msgspec
 
 from desktop_agent.adapters.config.key_parts import KeyParts
 from desktop_agent.adapters.files.private_file import set_aside, write_private
+from desktop_agent.adapters.files.unknown_fields import encode_keeping, what_is_in
 from desktop_agent.core.commands import KeyPlace
 from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.mcp import SIGN_INS
@@ -192,7 +193,8 @@ class Secrets:
     def _save_names(self) -> None:
         body = msgspec.json.encode(self._names)
         if body != self._saved_names:
-            write_private(self._names_path, body)
+            kept = encode_keeping(self._names, what_is_in(self._names_path))
+            write_private(self._names_path, kept)
             self._saved_names = body
 
     def _load_ring(self) -> None:

@@ -10,12 +10,10 @@ import msgspec
 
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
 from desktop_agent.adapters.files.private_file import keep_copy, set_aside, write_through
+from desktop_agent.adapters.files.unknown_fields import BOM, encode_keeping, what_is_in
 from desktop_agent.core.settings import Settings
 
 _log = logging.getLogger(__name__)
-
-
-_BOM = b"\xef\xbb\xbf"
 
 
 def load(path: Path, tell: Callable[[str], None] = _log.error) -> Settings:
@@ -33,7 +31,7 @@ def load(path: Path, tell: Callable[[str], None] = _log.error) -> Settings:
         tell(f"Your settings can't be read, so the app's own are in use: {error}.")
         return Settings()
     try:
-        settings, wrong = convert_leniently(msgspec.json.decode(body.removeprefix(_BOM)), Settings)
+        settings, wrong = convert_leniently(msgspec.json.decode(body.removeprefix(BOM)), Settings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         tell(
             f"The file of your settings was damaged ({error}), so the app's own are in use. It is "
@@ -50,6 +48,9 @@ def load(path: Path, tell: Callable[[str], None] = _log.error) -> Settings:
 
 
 def save(path: Path, settings: Settings) -> None:
-    """Replace the file, readable by this user alone. Raises OSError; the old one stays then."""
-    body = msgspec.json.format(msgspec.json.encode(settings), indent=2)
+    """Replace the file, readable by this user alone. Raises OSError; the old one stays then.
+
+    What a newer version of the app wrote beside what this one knows stays in it.
+    """
+    body = msgspec.json.format(encode_keeping(settings, what_is_in(path)), indent=2)
     write_through(path, body + b"\n")

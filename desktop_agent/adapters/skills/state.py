@@ -16,6 +16,7 @@ import msgspec
 
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
 from desktop_agent.adapters.files.private_file import keep_copy, set_aside, write_private
+from desktop_agent.adapters.files.unknown_fields import encode_keeping, what_is_in
 from desktop_agent.engine.skills.trust import TrustRecord
 
 _log = logging.getLogger(__name__)
@@ -192,7 +193,8 @@ def _load(path: Path, kind: type[_Record]) -> _Record:
 
 
 def _save(path: Path, kept: msgspec.Struct) -> None:
-    write_private(path, msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
+    body = encode_keeping(kept, what_is_in(path))
+    write_private(path, msgspec.json.format(body, indent=2) + b"\n")
 
 
 # -- origins -----------------------------------------------------------------------------
@@ -228,9 +230,11 @@ def read_origins(config_dir: Path) -> dict[str, Origin]:
 def record_origins(config_dir: Path, changes: Mapping[Path, Origin | None]) -> None:
     """Note where skills came from, or with None that they are gone. Raises OSError."""
     known = read_origins(config_dir)
+    path = config_dir / _ORIGINS_FILE
+    before = what_is_in(path)
     for directory, origin in changes.items():
         known.pop(str(directory), None)
         if origin is not None:
             known[str(directory)] = origin
-    body = msgspec.json.format(msgspec.json.encode(known), indent=2)
-    write_private(config_dir / _ORIGINS_FILE, body + b"\n")
+    body = encode_keeping(known, before, dict[str, Origin])
+    write_private(path, msgspec.json.format(body, indent=2) + b"\n")

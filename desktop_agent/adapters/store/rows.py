@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import sqlite3
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
 
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
+from desktop_agent.adapters.files.unknown_fields import encode_keeping
 from desktop_agent.adapters.store.indexing import spaced
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.events import AgentEvent, MessageAdded
@@ -25,6 +26,8 @@ _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AgentEvent] = msgspec.json.Decoder(AgentEvent)
 # A message of many megabytes (a pasted log) is found by its beginning.
 _INDEXED_CHARACTERS = 20_000
+# Of a newer version, which this one keeps without knowing what they say.
+_MOST_STRANGE_RULES = 1000
 _INFO = msgspec.json.Decoder(SessionInfo)
 
 
@@ -72,6 +75,33 @@ def read_rules(connection: sqlite3.Connection) -> tuple[Rule, ...]:
     """Return the approval rules that can be read, oldest first."""
     rows = connection.execute("SELECT body FROM rule ORDER BY position").fetchall()
     return tuple(rule for row in rows if (rule := read_value(row[0], Rule)) is not None)
+
+
+def rule_rows(connection: sqlite3.Connection, rules: Sequence[Rule]) -> list[tuple[int, bytes]]:
+    """Return the rows to save, with what a newer version wrote: fields, and whole rules."""
+    before: dict[tuple[object, ...], bytes] = {}
+    strange: list[bytes] = []
+    for (body,) in connection.execute("SELECT body FROM rule ORDER BY position"):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, TypeError):
+            if isinstance(msgspec.json.decode(body), dict):
+                rule = read_value(body, Rule)
+                if rule is None:
+                    strange.append(body)
+                else:
+                    before[_key(rule)] = body
+    known = [encode_keeping(rule, before.get(_key(rule))) for rule in rules]
+    return list(enumerate([*known, *strange[-_MOST_STRANGE_RULES:]]))
+
+
+def _key(rule: Rule) -> tuple[object, ...]:
+    return rule.tool, rule.pattern, rule.scope, rule.where, rule.is_deny
+
+
+def info_row(connection: sqlite3.Connection, info: SessionInfo) -> bytes:
+    """Return what to save of a session, with the fields that a newer version wrote."""
+    found = connection.execute("SELECT info FROM session WHERE id = ?", (info.id,)).fetchone()
+    body = found[0] if found is not None else None
+    return encode_keeping(info, body if isinstance(body, bytes) else None)
 
 
 def read_sessions(connection: sqlite3.Connection) -> tuple[SessionInfo, ...]:

@@ -11,8 +11,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from desktop_agent.adapters.files.file_lock import FileLock
 from desktop_agent.adapters.store import indexing, tasks, usage
 from desktop_agent.adapters.store import search as sqlite_search
@@ -25,9 +23,11 @@ from desktop_agent.adapters.store.rows import (
     decode,
     decode_all,
     encode,
+    info_row,
     read_info,
     read_rules,
     read_sessions,
+    rule_rows,
     searchable,
 )
 from desktop_agent.adapters.store.schema import open_database, shrink_old
@@ -314,8 +314,8 @@ class SqliteStore(ImportStore):
 
     def save_rules(self, rules: Sequence[Rule]) -> None:
         """Replace the stored approval rules."""
-        rows = [(position, msgspec.json.encode(rule)) for position, rule in enumerate(rules)]
         with self._writing(is_forced=True):
+            rows = rule_rows(self._connection, rules)
             self._connection.execute("DELETE FROM rule")
             self._connection.executemany("INSERT INTO rule (position, body) VALUES (?, ?)", rows)
 
@@ -369,7 +369,7 @@ class SqliteStore(ImportStore):
             "INSERT INTO session (id, title, updated_at, info) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET title = excluded.title,"
             " updated_at = excluded.updated_at, info = excluded.info",
-            (info.id, info.title, info.updated_at, msgspec.json.encode(info)),
+            (info.id, info.title, info.updated_at, info_row(self._connection, info)),
         )
 
     def _insert(self, key: int, event: AgentEvent) -> int | None:

@@ -7,6 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from desktop_agent.adapters.config.settings_file import load, save
@@ -139,7 +140,7 @@ def test_the_app_starts_where_a_wrong_file_can_not_be_kept_aside(tmp_path: Path,
     assert path.read_text() == body
 
 
-def test_fields_of_another_version_are_left_out(path: Path) -> None:
+def test_a_key_that_somebody_wrote_among_the_settings_does_not_stay(path: Path) -> None:
     save(path, CHANGED)
     raw = json.loads(path.read_bytes()) | {"api_key": "sk-secret", "window": {"x": 1}}
     path.write_text(json.dumps(raw))
@@ -147,6 +148,7 @@ def test_fields_of_another_version_are_left_out(path: Path) -> None:
     assert kept_files(path) == []
     save(path, load(path))
     assert "sk-secret" not in path.read_text()
+    assert json.loads(path.read_bytes())["window"] == {"x": 1}
 
 
 def test_a_save_that_fails_leaves_the_old_settings(path: Path) -> None:
@@ -175,3 +177,27 @@ def test_settings_that_are_kept_elsewhere_stay_a_link(
     save(path, CHANGED)
     assert path.is_symlink()
     assert load(own) == load(path) == CHANGED
+
+
+def test_what_a_newer_version_wrote_outlives_a_change_by_this_one(path: Path) -> None:
+    save(path, CHANGED)
+    raw = json.loads(path.read_bytes())
+    raw["shape"] = {"round": True}
+    raw["limits"]["patience_s"] = 7
+    raw["servers"][0]["pace"] = 3
+    path.write_text(json.dumps(raw), encoding="utf-8-sig")
+    lab, other = load(path).servers[0], CustomServer("New", "http://10.0.0.6:8000/v1")
+    limits = Limits(connect_s=4.0)
+    save(path, msgspec.structs.replace(CHANGED, limits=limits, servers=(other, lab)))
+    after = json.loads(path.read_bytes())
+    assert (after["shape"], after["limits"]["patience_s"]) == ({"round": True}, 7)
+    assert [server.get("pace") for server in after["servers"]] == [None, 3]
+    assert after["limits"]["connect_s"] == 4.0
+
+
+def test_what_is_kept_of_a_newer_version_is_bounded(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text(json.dumps({"much": "x" * 300_000}))
+    save(path, CHANGED)
+    assert "much" not in json.loads(path.read_bytes())
+    assert load(path) == CHANGED

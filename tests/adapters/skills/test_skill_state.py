@@ -116,3 +116,23 @@ def test_where_a_skill_came_from_is_known_as_soon_as_it_is_installed(
     assert state.source_of("/mine/pdf") == ("https://x/y", "abc")
     record_origins(tmp_path, {Path("/mine/pdf"): None})
     assert state.source_of("/mine/pdf") == ("", "")
+
+
+def test_what_a_newer_version_wrote_outlives_a_change_by_this_one(
+    tmp_path: Path, state: SkillState
+) -> None:
+    state.set_trust("/w", TrustRecord({"AGENTS.md": "ab"}))
+    record_origins(tmp_path, {tmp_path / "a": Origin("https://example.com/a")})
+    trust, origins = tmp_path / "trust.json", tmp_path / "skill_origins.json"
+    for file, inside in ((trust, ("folders", "/w")), (origins, (str(tmp_path / "a"),))):
+        raw = record = json.loads(file.read_bytes())
+        for name in inside:
+            record = record[name]
+        record["since"] = 7
+        file.write_text(json.dumps(raw))
+    state.set_trust("/v", TrustRecord(is_ignored=True))
+    record_origins(tmp_path, {tmp_path / "b": Origin("https://example.com/b")})
+    folders = json.loads(trust.read_bytes())["folders"]
+    assert [folders[name].get("since") for name in ("/w", "/v")] == [7, None]
+    known = json.loads(origins.read_bytes())
+    assert [known[str(tmp_path / name)].get("since") for name in ("a", "b")] == [7, None]

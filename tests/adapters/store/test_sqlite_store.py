@@ -505,6 +505,24 @@ def test_a_damaged_rule_keeps_nobody_from_their_sessions(store: SqliteStore, pat
         assert again.rules() == (Rule("shell", "pytest"),)
 
 
+def test_what_a_newer_version_wrote_outlives_a_change_by_this_one(store: SqliteStore) -> None:
+    rule, newer = Rule("read", ""), b'{"type":"Rule","tool":"read","pattern":"x","scope":"week"}'
+    store.save_rules((rule, Rule("shell", "pytest")))
+    connection = connection_of(store)
+    connection.execute(
+        "UPDATE rule SET body = CAST(json_set(body, '$.until', 7) AS BLOB) WHERE position = 0"
+    )
+    connection.execute("UPDATE rule SET body = ? WHERE position = 1", (newer,))
+    connection.execute("UPDATE session SET info = CAST(json_set(info, '$.colour', 'blue') AS BLOB)")
+    store.save_rules((msgspec.structs.replace(rule, uses=1),))
+    store.save_session(msgspec.structs.replace(info(), title="Preise"))
+    rows = [row[0] for row in connection.execute("SELECT body FROM rule ORDER BY position")]
+    assert [msgspec.json.decode(rows[0])[name] for name in ("until", "uses")] == [7, 1]
+    assert rows[1:] == [newer]
+    row = connection.execute("SELECT info FROM session").fetchone()[0]
+    assert [msgspec.json.decode(row)[name] for name in ("colour", "title")] == ["blue", "Preise"]
+
+
 # The file
 
 
