@@ -63,6 +63,7 @@ ELSEWHERE: dict[str, str] = {
     "core.diffs.line_diff": "engine.workspace.diffs:diff_of",
     "engine.permissions.protected_files": "patterns of the app's own; fnmatch never goes back",
     "tools.shell.command_effects": "fnmatch compares names of files, which are short",
+    "tools.shell.whole_reads": "fnmatch compares names of files, which are short",
     "tools.shell.proof": "fnmatch translates the app's own names; the command is engine's to parse",
     "engine.workspace.ignored_files": "what an ignore file makes of a path ends after a time",
     "model_host.demo.script": "the app's own file",

@@ -24,6 +24,7 @@ from desktop_agent.engine.permissions.shell.parse import SimpleCommand
 from desktop_agent.engine.workspace import windows_names
 from desktop_agent.engine.workspace.containment import as_text, resolve_for_write
 from desktop_agent.tools.shell.git_repository import bare_at
+from desktop_agent.tools.shell.whole_reads import secrets_below
 
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "ri", "remove-item", "trash"}
 # Programs and devices that stand outside of any workspace and mean nothing by it.
@@ -82,6 +83,17 @@ def effects_of(
     # Names that a pattern stands for can be any bytes.
     named = (tuple(dict.fromkeys(map(as_text, found))) for found in (protected, outside))
     return Effects(tuple(dict.fromkeys(deletes)), *named)
+
+
+def secrets_searched(command: str, directory: str, own: OwnPlaces = _NOWHERE) -> tuple[str, ...]:
+    """Return secret files that a command reads without naming them: below what it searches."""
+    found = (
+        as_text(name)
+        for simple, folders in _placed(command, directory)
+        for folder in folders
+        for name in secrets_below(simple.words, folder, own)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _placed(command: str, directory: str) -> Iterator[tuple[SimpleCommand, Sequence[str]]]:

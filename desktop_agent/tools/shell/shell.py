@@ -28,7 +28,7 @@ from desktop_agent.engine.workspace.safe_open import digest, open_folder
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.boundary import boundary_of, containment_of
-from desktop_agent.tools.shell.command_effects import effects_of
+from desktop_agent.tools.shell.command_effects import effects_of, secrets_searched
 from desktop_agent.tools.shell.environment import command_environment
 from desktop_agent.tools.shell.jobs import Jobs, new_jobs
 from desktop_agent.tools.shell.output import LiveText, Output
@@ -149,6 +149,7 @@ def _previewed(
     )
     if contained is not None and effects.protected:
         contained = msgspec.structs.replace(contained, named=effects.protected)
+    searched = () if is_inside else secrets_searched(args.command, directory, ctx.boundary.own)
     parts = classify.split_parts(args.command)
     is_leaving = contained is not None and not contained.is_contained
     # Out there a rule is for exactly this, and so for what is fed to it.
@@ -159,7 +160,7 @@ def _previewed(
         stakes=_stakes(args, ctx, bool(effects.deletes)),
         paths=(directory,),
         deletes=effects.deletes,
-        protected=_asked_about(effects.protected, is_proven=proof.is_whole),
+        protected=(*_asked_about(effects.protected, is_proven=proof.is_whole), *searched),
         outside=() if is_inside else effects.outside,
         command=args.command,
         is_read_only=proof.is_whole,

@@ -48,6 +48,27 @@ async def test_a_secret_that_a_pattern_stands_for_is_asked_about(
         assert await becomes(bench, f"cat -n {pattern}", "cat") is RUN, pattern
 
 
+async def test_a_secret_below_a_folder_that_is_searched_is_asked_about(bench: Bench) -> None:
+    for name in (".env", "src/server.key", "docs/a.md", "node_modules/x/cert.pem"):
+        bench.put(name)
+    for words in ("grep -rn x .", "grep -R x", "grep --recursive -e x src", "grep -d recurse x"):
+        assert await becomes(bench, words, "grep") is ASK, words
+    for words in ("rg -uu x", "rg --hidden x .", "rg --no-ignore x src", "diff -r src docs"):
+        assert await becomes(bench, words, "rg", "diff") is ASK, words
+    assert await becomes(bench, "cd src && grep -r x .", "grep", "cd src") is ASK
+    for words in (
+        "-r x docs",
+        "-r x node_modules",
+        "-rl x",
+        "x docs/a.md",
+        "-rn --include='*.md' x",
+    ):
+        assert await becomes(bench, f"grep {words}", "grep") is RUN, words
+    assert await becomes(bench, "grep -r --exclude='.e*' --exclude-dir src x .", "grep") is RUN
+    for words in ("rg x", "rg -u -g '!src' x", "rg -u -tpy x", "rg -u x docs"):
+        assert await becomes(bench, words, "rg") is RUN, words
+
+
 async def test_a_secret_behind_the_letters_of_options_is_asked_about(bench: Bench) -> None:
     (bench.root / "k").symlink_to("/home/someone/.ssh/id_rsa")
     for option in ("-f.env", "-vf.env", "-fcredentials.json", "-f/home/x/notes", "-f../x", "-fk"):
