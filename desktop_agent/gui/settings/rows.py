@@ -250,10 +250,11 @@ def item_row(
     detail: str,
     *trailing: QWidget | None,
     token: str = "muted",
+    elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
 ) -> QWidget:
     """Return a line for a thing of a list, with what stands at its end."""
     line = QWidget()
-    name, more = ElidedLabel(title, role="strong"), ElidedLabel(detail, role="subtle")
+    name, more = ElidedLabel(title, elide, "strong"), ElidedLabel(detail, role="subtle")
     ends = [widget for widget in trailing if widget is not None]
     mark = IconLabel(theme, icon, token, 16)
     row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QDateTime, QLocale, Signal
+from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import Rule
@@ -12,6 +12,7 @@ from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import Chip, IconButton
 from desktop_agent.gui.settings.rows import SettingGroup, item_row
+from desktop_agent.gui.transcript.cards.approval_text import rule_text
 
 
 class RuleList(SettingGroup):
@@ -46,19 +47,25 @@ class RuleList(SettingGroup):
         delete = IconButton(self._theme, "trash-2", name, size=14, name="deleteRule")
         delete.clicked.connect(lambda: self.rule_deleted.emit(rule))
         icon, token = ("ban", "err") if rule.is_deny else ("shield-check", "ok")
-        line = item_row(self._theme, icon, title, detail, Chip(scope), delete, token=token)
+        # What tells rules apart stands at the end.
+        middle = Qt.TextElideMode.ElideMiddle
+        line = item_row(
+            self._theme, icon, title, detail, Chip(scope), delete, token=token, elide=middle
+        )
         line.setObjectName("ruleRow")
         line.setAccessibleName(f"{title}, {scope}, {detail}")
         return line
 
     def _title(self, rule: Rule) -> str:
-        pattern = rule.pattern or self.tr("everything")
-        tool = {
-            "shell_sandboxed": self.tr("shell in the sandbox:"),
-            "shell_outside": self.tr("shell outside the sandbox:"),
-        }.get(rule.tool, rule.tool)
-        what = pattern if self._of_hosts else f"{tool} {pattern}"
-        return visible(self.tr("Never: {what}").format(what=what) if rule.is_deny else what)
+        what = rule_text(rule)
+        if self._of_hosts:
+            what = rule.pattern or self.tr("everything")
+        elif rule.tool == "shell_sandboxed" and rule.pattern:
+            # On its card that is said beside it.
+            words = self.tr("commands in the sandbox that start with “{pattern}”")
+            what = words.format(pattern=rule.pattern)
+        text = self.tr("Never: {what}").format(what=what) if rule.is_deny else what
+        return visible(text if self._of_hosts else text[:1].upper() + text[1:])
 
     def _detail(self, rule: Rule) -> str:
         if rule.uses == 1:

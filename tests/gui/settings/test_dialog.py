@@ -39,6 +39,7 @@ from desktop_agent.gui.settings.instructions_group import InstructionsBox
 from desktop_agent.gui.settings.rows import ChoiceBox, NumberBox, Switch
 from desktop_agent.gui.settings.rule_list import visible
 from desktop_agent.gui.settings.sandbox_page import SandboxPage
+from desktop_agent.gui.transcript.cards.approval_text import rule_text
 
 SONNET = ModelInfo("anthropic/sonnet", "Sonnet", "anthropic", "", 200_000, True)
 
@@ -293,16 +294,23 @@ def test_rules_are_listed_with_their_origin_and_deleted(qtbot, dialog):
     deny = Rule("shell", "rm\u202e", "everywhere", is_deny=True)
     dialog.rules.set_rules((rule, deny))
     rows = [one.accessibleName() for one in dialog.findChildren(QWidget, "ruleRow")]
-    assert rows[0] == "shell pytest, One folder, /tmp/api · used 4 times · Run the tests?"
-    assert rows[1].startswith("Never: shell rm\\u202e, Everywhere")
+    said = "Commands that start with “pytest”, One folder, /tmp/api · used 4 times · Run the tests?"
+    assert rows[0] == said
+    assert rows[1].startswith("Never: commands that start with “rm⟨U+202E⟩”, Everywhere")
     with qtbot.waitSignal(dialog.rules.rule_deleted) as hit:
         dialog.findChildren(QAbstractButton, "deleteRule")[0].click()
     assert hit.args == [rule]
     outside, inside = Rule("shell_outside", "docker ps"), Rule("shell_sandboxed", "make test")
     dialog.rules.set_rules((outside, inside))
     rows = [one.accessibleName() for one in dialog.findChildren(QWidget, "ruleRow")]
-    assert rows[0].startswith("shell outside the sandbox: docker ps, This session")
-    assert rows[1].startswith("shell in the sandbox: make test, This session")
+    assert rows[0].startswith("Commands outside the sandbox that start with “docker ps”, This")
+    assert rows[1].startswith("Commands in the sandbox that start with “make test”, This session")
+    hosts = Rule("network", "a.example:443"), Rule("web_fetch", "a.example", is_deny=True)
+    dialog.rules.set_rules((*hosts, Rule("mcp", "files")))
+    rows = [one.accessibleName() for one in dialog.findChildren(QWidget, "ruleRow")]
+    words = [f"{rule_text(one)}," for one in hosts]
+    assert rows[0].startswith(words[0].capitalize())
+    assert rows[1].startswith(f"Never: {words[1]}")
     dialog.rules.set_rules(())
     assert dialog.findChild(QWidget, "noRules").isVisible()
 

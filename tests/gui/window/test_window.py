@@ -147,7 +147,9 @@ def test_a_refusal_for_always_holds_and_stands_in_the_settings(window, provider,
     assert not (project / "one.txt").exists()
     assert not (project / "two.txt").exists()
     qtbot.waitUntil(lambda: rules_shown(window)[1] != [], timeout=WAIT)
-    assert rules_shown(window)[1][0].startswith("Never: shell touch, Everywhere, used 2 times")
+    assert rules_shown(window)[1][0].startswith(
+        "Never: commands that start with “touch”, Everywhere, used 2 times"
+    )
     rules_shown(window)[0].close()
 
 
