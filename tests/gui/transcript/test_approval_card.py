@@ -699,3 +699,24 @@ def test_the_end_of_a_long_rule_which_says_where_it_holds_is_on_screen(view, ask
         assert action.text().startswith("Always refuse commands that start with “pytest")
         assert action.text().endswith(scope)
         assert long in action.toolTip(), "the whole of it is nowhere to be read"
+
+
+def test_large_words_of_a_rule_leave_its_pattern_and_its_end_on_screen(
+    view, ask, theme, qtbot, clock
+):
+    rules = [Rule(tool, "docker ps", is_deny=True) for tool in ("shell_outside", "write", "shell")]
+    card = ask(refusals=tuple(rules))
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "refuse"), LEFT)
+    theme.configure("light", 200)
+    try:
+        menu = card.findChild(RefuseForm).rule_menu()
+        room = view.screen().availableGeometry().width()
+        assert menu.sizeHint().width() <= room, (menu.sizeHint().width(), room)
+        texts = [action.text() for action in menu.actions() if not action.isSeparator()]
+        scopes = ("for this session", "in this folder", "everywhere") * len(rules)
+        for text, scope in zip(texts, scopes, strict=True):
+            assert text.startswith("Always refuse")
+            assert text.endswith(f"er ps”, {scope}")
+    finally:
+        theme.configure("light", 100)
