@@ -18,8 +18,8 @@ from desktop_agent.tools.files.word_text import word_text
 LARGEST = 30_000_000
 # Files that programs open only as these packed them; those before Office 2007 take texts too.
 _PACKED = {
-    *("docx", "docm", "dotx", "xlsx", "xlsm", "xltx", "pptx", "pptm", "ppsx"),
-    *("odt", "ods", "odp", "pdf"),
+    *("docx", "docm", "dotx", "dotm", "xlsx", "xlsm", "xlsb", "xltx", "xltm", "pptx", "pptm"),
+    *("ppsx", "ppsm", "potx", "potm", "odt", "ods", "odp", "pdf"),
 }
 # How files begin that Office encrypts, and all of its files before 2007.
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -36,6 +36,18 @@ _SILENT = {
     "sheets with comments": re.compile(r"xl/(comments/)?comments?\d*\.xml"),
     "slides with comments": re.compile(r"ppt/comments/[^/]{1,200}\.xml"),
 }
+# Excel's macros of before 1993 are sheets.
+_MACROS = re.compile(r"(word|xl|ppt)/vbaProject\.bin|xl/macrosheets/[^/]+")
+# Templates, shows, and what has macros call their main part otherwise, which parsers refuse.
+_KINDS = re.compile(
+    rb"application/vnd\.(?:ms-(?:word|powerpoint)|openxmlformats-officedocument\.\w{1,20})\."
+    rb"(?:document|template|presentation|slideshow)(?:\.macroEnabled(?:Template)?)?\.main\+xml"
+)
+_PLAIN_KINDS = {
+    "docx": b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml",
+    "pptx": (b"application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml"),
+}
+_CONTENT_TYPES = "[Content_Types].xml"
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _NO = {"0", "false"}
@@ -45,7 +57,8 @@ _HIDDEN_ROW = re.compile(rb"<row [^>]{0,500}\bhidden=\"(?:1|true)\"")
 
 def is_document(name: str) -> bool:
     """Whether the file's name says it is a document that can be read as text."""
-    return _suffix(name) in _READERS
+    suffix = _suffix(name)
+    return _LIKE.get(suffix, suffix) in _READERS
 
 
 def require_text_file(name: str, content: str) -> None:
@@ -63,13 +76,13 @@ def require_text_file(name: str, content: str) -> None:
 
 def document_text(name: str, content: bytes) -> str:
     """Return the text of a document; raises ToolError. Takes seconds: run it in a thread."""
-    suffix = _suffix(name)
-    if suffix != "pdf":
+    kind = _LIKE.get(_suffix(name), _suffix(name))
+    if kind != "pdf":
         _require_modest_zip(content)
     try:
-        content = content if suffix == "pdf" else _transitional(content)
-        silent = "" if suffix == "pdf" else _without_words(content)
-        text = _bounded(_READERS[suffix](content))
+        content = content if kind == "pdf" else _plain(content, kind)
+        silent = "" if kind == "pdf" else _without_words(content)
+        text = _bounded(_READERS[kind](content))
         return f"{silent}\n{text}" if silent else text
     except ToolError:
         raise
@@ -97,32 +110,42 @@ def _require_modest_zip(content: bytes) -> None:
         raise ToolError("the document unfolds to too much to be read.")
 
 
-def _transitional(content: bytes) -> bytes:
-    """Return a document that was saved as "Strict Open XML" with the names that parsers know."""
+def _plain(content: bytes, kind: str) -> bytes:
+    """Return a document with the names that parsers know.
+
+    Those that were saved as "Strict Open XML" have others, and so have templates, shows and what
+    has macros.
+    """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        if not _STRICT.search(archive.read("_rels/.rels")):
+        is_strict = _STRICT.search(archive.read("_rels/.rels")) is not None
+        types = archive.read(_CONTENT_TYPES)
+        known = _KINDS.sub(_PLAIN_KINDS[kind], types) if kind in _PLAIN_KINDS else types
+        if not is_strict and known == types:
             return content
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w") as made:
             for name in archive.namelist():
-                part = archive.read(name)
-                is_xml = name.endswith((".xml", ".rels"))
-                known = rb"http://schemas.openxmlformats.org/\1/2006/"
-                made.writestr(name, _STRICT.sub(known, part) if is_xml else part)
+                part = known if name == _CONTENT_TYPES else archive.read(name)
+                is_xml = is_strict and name.endswith((".xml", ".rels"))
+                common = rb"http://schemas.openxmlformats.org/\1/2006/"
+                made.writestr(name, _STRICT.sub(common, part) if is_xml else part)
     return out.getvalue()
 
 
 def _without_words(content: bytes) -> str:
     """Return a line that says what a document shows beside its text, if it shows anything."""
     found: Counter[str] = Counter()
-    hidden = 0
+    hidden, has_macros = 0, False
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for name in archive.namelist():
             found.update(kind for kind, form in _SILENT.items() if form.fullmatch(name))
+            has_macros = has_macros or _MACROS.fullmatch(name) is not None
             if _SHEET.fullmatch(name):
                 hidden += len(_HIDDEN_ROW.findall(archive.read(name)))
     told = [f"{kind} ({count})" for kind, count in sorted(found.items())]
     lines = [f"[Not given as text: {', '.join(told)}.]"] if told else []
+    if has_macros:
+        lines.append("[Macros are in it: they were not run, and are not given.]")
     if hidden:
         lines.append(f"[Rows that are hidden or filtered out are given too: {hidden:,}.]")
     return "\n".join(lines)
@@ -222,4 +245,10 @@ _READERS: dict[str, Callable[[bytes], Iterator[str | None]]] = {
     "docx": word_text,
     "xlsx": _xlsx,
     "pptx": _pptx,
+}
+# Templates, shows and files with macros, and as what they are read.
+_LIKE = {
+    **dict.fromkeys(("docm", "dotx", "dotm"), "docx"),
+    **dict.fromkeys(("xlsm", "xltx", "xltm"), "xlsx"),
+    **dict.fromkeys(("pptm", "potx", "potm", "ppsx", "ppsm"), "pptx"),
 }

@@ -299,7 +299,39 @@ async def test_a_strict_document_is_read_too_and_not_as_an_empty_one(bench, name
     assert await lines(bench, name, strict(make())) == said
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a.XLSM", "a.pptx", "a.odt", "a.pdf"])
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_WORDS = ["## A heading", "Some words.", "left | right"]
+_MACROS = "[Macros are in it: they were not run, and are not given.]"
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "kind", "said"),
+    [
+        ("a.docm", make_docx, "application/vnd.ms-word.document.macroEnabled", _WORDS),
+        ("a.dotm", make_docx, "application/vnd.ms-word.template.macroEnabledTemplate", _WORDS),
+        ("a.XLSM", make_xlsx, "application/vnd.ms-excel.sheet.macroEnabled", ["[Sheet Prices]"]),
+        ("a.xltx", make_xlsx, f"{_OFFICE}spreadsheetml.template", ["[Sheet Prices]"]),
+        ("a.ppsx", make_pptx, f"{_OFFICE}presentationml.slideshow", None),
+        ("a.ppsm", make_pptx, "application/vnd.ms-powerpoint.slideshow.macroEnabled", None),
+    ],
+)
+async def test_templates_shows_and_files_with_macros_are_read_as_others(
+    bench: Bench, name: str, make, kind: str, said: list[str] | None
+) -> None:
+    main = rf"{re.escape(_OFFICE)}\w+\.(document|sheet|presentation)\.main"
+    content = with_part(make(), "[Content_Types].xml", main, f"{kind}.main")
+    out = io.BytesIO(content)
+    if "macro" in kind:
+        folder = {"d": "word", "X": "xl", "p": "ppt"}[name[2]]
+        with zipfile.ZipFile(out, "a") as archive:
+            archive.writestr(f"{folder}/vbaProject.bin", b"MsgBox")
+    expected = said or ["[Slide 1]", "The plan"]
+    found = await lines(bench, name, out.getvalue())
+    assert [line for line in found if line == _MACROS] == ([_MACROS] if "macro" in kind else [])
+    assert [line for line in found if line != _MACROS][: len(expected)] == expected
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.XLSM", "a.pptx", "a.potm", "a.odt", "a.pdf"])
 async def test_a_document_is_never_replaced_by_its_text(bench: Bench, name: str) -> None:
     path = bench.put(name, b"PK\3\4")
     with pytest.raises(ToolError, match="a document, which can't be written as text"):
