@@ -19,6 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 import msgspec
 
 from desktop_agent.core.changes import FileState, UndoError
+from desktop_agent.engine.workspace.attributes import notes_on, put_notes
 from desktop_agent.file_history import disk
 
 _USABLE = 0o300
@@ -50,6 +51,13 @@ class _Staged(msgspec.Struct, frozen=True):
     file: disk.Staged
 
 
+class _Written(msgspec.Struct, frozen=True):
+    """When a file was written, and what programs wrote about it."""
+
+    at_ns: int
+    notes: dict[str, bytes]
+
+
 class Restore:
     """Does steps. `token` names the temporary files, `content` reads what is kept, by digest."""
 
@@ -59,14 +67,14 @@ class Restore:
         self._content = content
         self._done: set[bytes] = set()
         self._staged: list[_Staged] = []
-        self._dates: dict[str, list[int]] = {}
+        self._written: dict[str, list[_Written]] = {}
         # Why something could not be done, in words, if somebody can do something about it.
         self.problem = ""
 
     def run(self) -> set[bytes]:
         """Do all steps that can be done; returns the paths which are now as they are to be."""
         deepest_first = self._steps[::-1]
-        self._dates = self._dates_of_renamed()
+        self._written = self._written_about_renamed()
         self._each(self._open_folder, self._steps)
         self._each(self._remove, deepest_first)
         self._each(self._make_folder, self._steps)
@@ -102,20 +110,21 @@ class Restore:
         except (UndoError, disk.Changed):
             pass
 
-    def _dates_of_renamed(self) -> dict[str, list[int]]:
-        """Return by content when files were written that come back under names not in use now."""
+    def _written_about_renamed(self) -> dict[str, list[_Written]]:
+        """Return by content what is known of files that come back under names not in use now."""
         coming = {
             step.target.digest
             for step in self._steps
             if step.target.kind == "file" and step.expected.kind == "absent"
         }
-        found: dict[str, list[int]] = {}
+        found: dict[str, list[_Written]] = {}
         for step in reversed(self._steps):
             digest = step.expected.digest
             if step.target.kind == "absent" and step.expected.kind == "file" and digest in coming:
                 with contextlib.suppress(OSError):
                     written = disk.status_of(step.path).st_mtime_ns
-                    found.setdefault(digest, []).append(written)
+                    known = _Written(written, notes_on(step.path))
+                    found.setdefault(digest, []).append(known)
         return found
 
     # -- the passes over the steps; each tells whether the path is as it is to be
@@ -190,9 +199,11 @@ class Restore:
         name = self._next_name()
         content = self._content(step.target.digest)
         file = disk.stage_file(step.path, step.target.mode, content, name)
-        dates = self._dates.get(step.target.digest)
-        if dates and now.kind == "absent":
-            file = file._replace(written_ns=dates.pop())
+        written = self._written.get(step.target.digest)
+        if written and now.kind == "absent":
+            known = written.pop()
+            put_notes(file.descriptor, known.notes)
+            file = file._replace(written_ns=known.at_ns)
         self._staged.append(_Staged(step, now, file))
 
     def _next_name(self) -> bytes:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,6 +54,26 @@ def test_an_undo_keeps_what_programs_wrote_about_a_file(folder: Folder) -> None:
     folder.undo(call_id="call_1")
     assert (folder.root / "a.txt").read_text() == "one\n"
     assert os.getxattr(folder.root / "a.txt", "user.note") == b"mine"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="attributes are looked at on Linux")
+def test_a_file_that_was_moved_comes_back_with_what_programs_wrote_about_it(folder: Folder) -> None:
+    for name, content in (("a.jpg", "a"), ("b.jpg", "b"), ("twin.jpg", "b")):
+        folder.write(name, content, 0o2755)
+        try:
+            os.setxattr(folder.root / name, "user.xdg.tags", name.encode())
+        except OSError:
+            pytest.skip("the file system keeps no attributes")
+    with folder.call("call_1"):
+        (folder.root / "2024").mkdir()
+        for name in ("a.jpg", "b.jpg", "twin.jpg"):
+            (folder.root / name).rename(folder.root / "2024" / name)
+    undone = folder.undo(call_id="call_1")
+    tags = {path.name: os.getxattr(path, "user.xdg.tags") for path in folder.root.glob("*.jpg")}
+    assert tags == {name: name.encode() for name in ("a.jpg", "b.jpg", "twin.jpg")}
+    assert stat.S_IMODE((folder.root / "a.jpg").stat().st_mode) == 0o2755
+    folder.undo(set_id=undone.set_id)
+    assert os.getxattr(folder.root / "2024" / "a.jpg", "user.xdg.tags") == b"a.jpg"
 
 
 def test_an_undo_of_many_files_waits_for_the_disk_a_few_times_and_before_files_get_their_names(

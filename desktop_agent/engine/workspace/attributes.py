@@ -7,11 +7,13 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 _ACCESS = "system.posix_acl_access"
 # Capabilities hold for one content; the kernel takes them away with it, too.
-_KEPT = ("user.", _ACCESS, "security.selinux")
+_NOTES = "user."
+_LONGEST_NOTES = 64 * 1024  # of all that is held of a file for a moment
+_KEPT = (_NOTES, _ACCESS, "security.selinux")
 
 # copyfile.h of macOS
 _COPY_ACL, _COPY_XATTR = 1 << 0, 1 << 2
@@ -34,6 +36,25 @@ def keep_attributes(old: int, new: int) -> None:
                 os.setxattr(new, name, os.getxattr(old, name))
         if _ACCESS not in names:
             os.removexattr(new, _ACCESS)
+
+
+def notes_on(path: bytes) -> dict[str, bytes]:
+    """Return what programs wrote about a file or link; nothing where that is much, or not Linux."""
+    found: dict[str, bytes] = {}
+    if sys.platform != "linux":
+        return found
+    with contextlib.suppress(OSError):
+        for name in os.listxattr(path, follow_symlinks=False):
+            if name.startswith(_NOTES):
+                found[name] = os.getxattr(path, name, follow_symlinks=False)
+    return found if sum(map(len, found.values())) <= _LONGEST_NOTES else {}
+
+
+def put_notes(descriptor: int, notes: Mapping[str, bytes]) -> None:
+    """Write this about an open file, as far as its disk keeps it."""
+    for name, value in notes.items() if sys.platform == "linux" else ():
+        with contextlib.suppress(OSError):
+            os.setxattr(descriptor, name, value)
 
 
 @functools.cache
