@@ -13,6 +13,8 @@ from desktop_agent.core.parts.containment import Containment
 # Of what was printed, the end alone is looked at.
 _LOOKED_AT = 8000
 _READ_ONLY = re.compile(r"Read-only file system|EROFS", re.IGNORECASE)
+# What is protected is mounted over itself, so that it can't be moved away.
+_HELD = re.compile(r"Device or resource busy|\bEBUSY\b", re.IGNORECASE)
 _NO_NETWORK = re.compile(
     r"Temporary failure in name resolution|Could not resolve host|Network is unreachable|"
     r"EAI_AGAIN|ENETUNREACH|Name or service not known|nodename nor servname",
@@ -53,6 +55,11 @@ def sandbox_hint(
 def _of_line(line: str, containment: Containment, seen: tuple[str, ...], home: str) -> str:
     if _READ_ONLY.search(line):
         return _of_read_only(line, containment)
+    if _HELD.search(line):
+        return (
+            "[Sandbox: what is protected, as a .git is, can't be removed or renamed. Some of what "
+            f"lies beside it may be gone already. {_AGAIN}"
+        )
     if _NO_NETWORK.search(line):
         return f"[Sandbox: there is no network but by the proxy in HTTPS_PROXY. {_AGAIN}"
     if _REFUSED.search(line):

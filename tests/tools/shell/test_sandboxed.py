@@ -488,6 +488,8 @@ async def test_a_command_keeps_its_containment_whatever_it_prints(inside: Bench)
         ("curl: (56) CONNECT tunnel failed, response 403", "a host was not allowed"),
         ("fatal: Received HTTP code 403 from proxy after CONNECT", "a host was not allowed"),
         ("OSError: Tunnel connection failed: 403 Forbidden", "a host was not allowed"),
+        ("error: failed to delete '/work/tree': Device or resource busy", "what is protected"),
+        ("Error: EBUSY: resource busy or locked, rmdir '/work/.git'", "what is protected"),
         ("all is well", ""),
     ],
 )
