@@ -35,6 +35,7 @@ from desktop_agent.tools.shell.output import LiveText, Output
 from desktop_agent.tools.shell.proof import Proof, prove
 from desktop_agent.tools.shell.running import Launch, RunningCommand
 from desktop_agent.tools.shell.sandbox_hint import sandbox_hint
+from desktop_agent.tools.shell.stand_ins import stand_ins
 
 _LONGEST_S = 600
 _LOOK_AGAIN_S = 1.0
@@ -168,9 +169,19 @@ def _previewed(
         containment=contained,
         is_git_asked=is_inside and is_changing and git.is_asked,
         rules=_rules(args.command, proven, contained),
+        asked=_stands_in(args.command, ctx) if is_leaving else "",
         refusals=tuple(Rule("shell", p, is_deny=True) for p in classify.refusals(args.command)),
         fingerprint=_fingerprint(args, directory),
     )
+
+
+def _stands_in(command: str, ctx: ToolContext) -> str:
+    """Return why a command is asked about whose program is one that lies in the folder."""
+    folders = (ctx.workspace.root, *ctx.workspace.write_roots)
+    found = stand_ins(command, command_environment(ctx.environment), folders)
+    if not found:
+        return ""
+    return f"The folder has a “{found[0]}” of its own, which would run in place of the system's."
 
 
 def _fingerprint(args: ShellArguments, directory: str) -> str:

@@ -13,7 +13,7 @@ from desktop_agent.engine.permissions import policy
 from desktop_agent.tools.shell.shell import shell
 from tests.tools.conftest import Bench
 from tests.tools.shell.test_proof import git, printed
-from tests.tools.shell.test_sandbox_verdicts import ASK, RUN, verdict
+from tests.tools.shell.test_sandbox_verdicts import ASK, RUN, verdict, with_sandbox
 
 
 async def becomes(bench: Bench, command: str, *patterns: str) -> type:
@@ -144,3 +144,30 @@ async def test_names_that_are_no_text_are_asked_about_as_others(bench: Bench) ->
     preview = await bench.preview(shell, command="cat caf*/.env k* way*/passwd")
     assert preview.protected == ("caf*/.env", "caf?/.env", "k?y.pem")
     assert preview.outside == ("way?/passwd",)
+
+
+async def test_a_rule_for_leaving_the_sandbox_is_not_for_the_folders_program_of_the_name(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_sandbox(bench)
+    system, own = tmp_path / "bin", bench.root / ".venv" / "bin"
+    for path in (system / "git", system / "python3", own / "git", own / "tool"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+    (own / "python3").symlink_to(system / "python3")
+    (own / "link").symlink_to(own / "git")
+    (system / "link").symlink_to(system / "git")
+
+    async def is_run(command: str) -> bool:
+        preview = await bench.preview(shell, command=command, outside="why")
+        rule = Rule("shell_outside", command)
+        return type(verdict(bench, preview, "free", rule)) is RUN
+
+    monkeypatch.setenv("PATH", f"{own}{os.pathsep}{system}")
+    assert [await is_run(f"{name} x") for name in ("git", "link")] == [False, False]
+    assert not await is_run("python3 x && git push")
+    for command in ("python3 x.py", "tool x", str(own / "git")):
+        assert await is_run(command), command
+    monkeypatch.setenv("PATH", f"{system}{os.pathsep}{own}")
+    assert await is_run("git x")
