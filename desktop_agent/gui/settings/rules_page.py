@@ -106,7 +106,11 @@ class RefuseRuleForm(QWidget):
 
     def _lay_out(self) -> None:
         detail = TextLabel(
-            self.tr("It beats every rule that allows, in every mode, also in subagents."), "subtle"
+            self.tr(
+                "It beats every rule that allows, in every mode, also in subagents on this "
+                "computer. Subagents at a place go by the rules that were made there."
+            ),
+            "subtle",
         )
         detail.setWordWrap(True)
         layout = QVBoxLayout(self)
