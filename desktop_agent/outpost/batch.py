@@ -22,6 +22,7 @@ from desktop_agent.core.prose.markdown import listed
 from desktop_agent.core.usage import Usage
 from desktop_agent.engine.base.places import PlaceLost
 from desktop_agent.engine.base.ports import StoreError
+from desktop_agent.engine.permissions.file_rules import unreadable_by
 from desktop_agent.headless.arguments import UsageError
 from desktop_agent.headless.command_line import (
     INTERRUPTED,
@@ -35,7 +36,7 @@ from desktop_agent.outpost import table
 from desktop_agent.outpost.arguments import BatchOptions, parse
 from desktop_agent.outpost.jobs import Job, Needs, read_jobs
 from desktop_agent.outpost.link import FarPlace
-from desktop_agent.outpost.places import Place, ThisComputer
+from desktop_agent.outpost.places import Place, ThisComputer, refusals
 from desktop_agent.outpost.results import Result, ResultsFile
 from desktop_agent.outpost.runner import Ended
 
@@ -125,10 +126,11 @@ def _leaves_out(options: BatchOptions, folder: Path) -> list[str]:
     """Return what of a folder never goes to another machine; say which files those are."""
     if options.on is None:
         return []
-    left = sorted(path.relative_to(folder).as_posix() for path in unsent(folder))
+    refused = unreadable_by(refusals(str(folder), is_elsewhere=True))
+    left = sorted(path.relative_to(folder).as_posix() for path in unsent(folder, refused))
     if left:
         shown = listed([one_line(name, 80) for name in left], _NAMED)
-        print(f"Not sent, for they may hold keys, or are large: {shown}.", file=sys.stderr)
+        print(f"Not sent, for rules, keys in them, or their size: {shown}.", file=sys.stderr)
     return left
 
 

@@ -59,7 +59,7 @@ class ThisComputer:
         try:
             copy.parent.mkdir()
             await asyncio.to_thread(store.copy, commit, copy)
-            ended = await self._runner.run(job.options(copy), cost_left, _refusals(job.workspace))
+            ended = await self._runner.run(job.options(copy), cost_left, refusals(job.workspace))
             return ended, await asyncio.to_thread(store.patch, commit, copy)
         finally:
             await asyncio.to_thread(shutil.rmtree, copy.parent, ignore_errors=True)
@@ -76,8 +76,11 @@ class ThisComputer:
         await self._runner.close()
 
 
-def _refusals(folder: str) -> Sequence[Rule]:
-    """Return the rules that refuse in a folder, and so in its copy."""
-    here = ("folder", folder)
+def refusals(folder: str, *, is_elsewhere: bool = False) -> Sequence[Rule]:
+    """Return the rules that refuse in a folder, and so in its copy.
+
+    Those that refuse everywhere hold on this computer anyhow; a copy elsewhere has none of them.
+    """
+    here = {("folder", folder), *([("everywhere", "")] if is_elsewhere else [])}
     rules = users_rules(paths.data_dir())
-    return [one for one in rules if one.is_deny and (one.scope, one.where) == here]
+    return [one for one in rules if one.is_deny and (one.scope, one.where) in here]

@@ -16,7 +16,7 @@ import pytest
 from desktop_agent.adapters.files.file_lock import FileLock, StoreLocked
 from desktop_agent.adapters.places import link
 from desktop_agent.adapters.places.agents import PlacesOfAgents
-from desktop_agent.core.approvals import AllowOnce
+from desktop_agent.core.approvals import AllowOnce, Rule
 from desktop_agent.core.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -115,6 +115,7 @@ async def test_it_works_in_a_copy_there_and_its_changes_come_back_as_a_patch(
     child = [calls(("write", {"path": "far.txt", "content": "far\n"})), says("Written there.")]
     rig = FarRig(tmp_path, [SPAWN, WAIT, says("Thanks.")], child)
     closing.append(rig)
+    rig.engine.add_rule(Rule("read", "beds.txt", "everywhere", is_deny=True))
     before = state(rig.store and Path(rig.workspace.root))
     agent_id = await rig.begun()
     end = await rig.ended(agent_id)
@@ -125,6 +126,7 @@ async def test_it_works_in_a_copy_there_and_its_changes_come_back_as_a_patch(
     assert told == [False]
     (report,) = rig.notes_to(rig.agent_id, "report")
     assert "1 file" in report
+    assert "Not sent to box, for rules, keys in them, or their size: beds.txt." in report
     patch = Path(next(word for word in report.split() if ".outputs" in word).rstrip(".;"))
     folder = Path(rig.workspace.root)
     after = {path: text for path, text in state(folder).items() if ".outputs" not in path}

@@ -6,12 +6,16 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from desktop_agent import paths
 from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.store.store import SqliteStore
+from desktop_agent.compose import SESSIONS_FILE
+from desktop_agent.core.approvals import Rule
 from desktop_agent.core.network.places import Place
 from desktop_agent.core.settings import Settings
 from tests.helpers.providers import LoopbackProvider
@@ -39,7 +43,12 @@ def test_jobs_run_over_ssh_with_the_keys_at_home(
     (folder / ".env").write_text("TOKEN=1\n")
     with (folder / "film").open("wb") as film:
         film.truncate(60_000_000)
+    (folder / "secret.txt").write_text("by a rule\n")
     before = state(folder)
+    with closing(SqliteStore(paths.data_dir() / SESSIONS_FILE)) as store:
+        here = Rule("read", "secret.txt", "folder", str(folder.resolve()), is_deny=True)
+        elsewhere = Rule("read", "beds.txt", "folder", str(tmp_path), is_deny=True)
+        store.save_rules([here, elsewhere, Rule("read", "new.txt", "everywhere", is_deny=True)])
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with LoopbackProvider("openai", otherwise=writes, key=KEY) as provider:
         said = {"workspace": str(folder), "model": provider.model, "mode": "free"}
@@ -48,7 +57,8 @@ def test_jobs_run_over_ssh_with_the_keys_at_home(
         jobs = write_jobs(tmp_path / "jobs", *({"prompt": one, **said} for one in wanted))
         ended = batch(jobs, out, "--on", f"command: {ssh} {shlex.quote(far(there))}")
     assert ended.returncode == 0, ended.stderr
-    assert "Not sent, for they may hold keys, or are large: .env, film." in ended.stderr
+    assert "Not sent, for rules, keys in them, or their size: .env, film, new.txt" in ended.stderr
+    assert "secret.txt" in ended.stderr
     found = {one["prompt"]: one for one in results(out)}
     assert sorted(found) == wanted
     assert "+n1" in found["write n1"]["patch"]
@@ -57,7 +67,9 @@ def test_jobs_run_over_ssh_with_the_keys_at_home(
     kept = state(there)
     assert kept, "it worked there"
     assert has_ended(there), "nothing of it goes on there"
-    assert not [path for path in kept if Path(path).name in (".env", "film")]
+    assert not [
+        path for path in kept if Path(path).name in (".env", "film", "new.txt", "secret.txt")
+    ]
     assert not [path for path, text in kept.items() if KEY.encode() in text]
 
 

@@ -70,6 +70,19 @@ def test_a_file_for_keys_that_git_keeps_and_that_was_changed_stays_here(tmp_path
     assert (folder / ".env").read_text() == "KEY=secret\n"
 
 
+def test_files_that_a_rule_keeps_from_being_read_stay_here(tmp_path: Path) -> None:
+    folder = garden(tmp_path / "garden")
+    for name in ("clients/a/b.txt", "Notes.TXT", "src/a.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x\n")
+    (folder / "other.txt").symlink_to("Notes.TXT")
+    left = tuple(
+        path.relative_to(folder).as_posix() for path in unsent(folder, ("clients", "notes.txt"))
+    )
+    assert sorted(left) == ["Notes.TXT", "clients/a/b.txt", "other.txt"]
+    assert not copied(folder, tmp_path / "place", left) & set(left)
+
+
 @pytest.mark.parametrize("rule", [".env\n", "keys/\n", "!.env\n"])
 def test_files_for_keys_that_are_ignored_too_stay_here(tmp_path: Path, rule: str) -> None:
     folder = garden(tmp_path / "garden")

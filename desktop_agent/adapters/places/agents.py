@@ -8,7 +8,7 @@ import platform
 import secrets
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -209,9 +209,9 @@ class FarAgent:
 
     async def _begin(self) -> None:
         """Copy the folder, then order what was wanted until then."""
-        folder = Path(self.start.folder)
+        folder, refused = Path(self.start.folder), self.start.unreadable
         try:
-            commit, bundle, self._not_sent = await asyncio.to_thread(_snapshot, folder)
+            commit, bundle, self._not_sent = await asyncio.to_thread(_snapshot, folder, refused)
         except (GitError, OSError) as error:
             self.lose(PlaceLost(f"{folder} can't be copied: {error}"))
             return
@@ -360,9 +360,9 @@ def _id_of(order: pipe.AgentOrder) -> str:
             return ""
 
 
-def _snapshot(folder: Path) -> tuple[str, bytes, tuple[str, ...]]:
+def _snapshot(folder: Path, refused: Sequence[str]) -> tuple[str, bytes, tuple[str, ...]]:
     """Return a folder as it is now: its commit, a bundle of it, and what stays here of it."""
-    left = tuple(sorted(path.relative_to(folder).as_posix() for path in unsent(folder)))
+    left = tuple(sorted(path.relative_to(folder).as_posix() for path in unsent(folder, refused)))
     with TemporaryDirectory(prefix="desktop-agent-snapshot-") as place:
         store = GitStore(Path(place) / "store")
         repository = repository_of(folder)

@@ -12,11 +12,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from desktop_agent.core.changes import FarFile, FarState
 from desktop_agent.core.pipes.no_window import NO_WINDOW
+from desktop_agent.engine.permissions.file_rules import refuses
 from desktop_agent.engine.workspace.programs import find_program
 
 _SAFE = (
@@ -382,13 +383,20 @@ def _all_but(name: str) -> str:
     return f":(exclude,top,glob)\\{name[0]}{escaped}{'**' if name.endswith('/') else ''}"
 
 
-def unsent(folder: Path) -> Iterator[Path]:
-    """Yield the files that stay on this machine: those for keys, and large ones."""
+def unsent(folder: Path, refused: Sequence[str] = ()) -> Iterator[Path]:
+    """Yield the files that stay on this machine: those for keys, and large ones.
+
+    And those that patterns of rules keep from being read; of them a link stays as well.
+    """
+    root = str(folder)
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != ".git"]
         for name in names:
             path = Path(place, name)
             is_private = any(fnmatch.fnmatch(name.casefold(), kind) for kind in _PRIVATE)
+            if refused and not is_private:
+                names_of = (str(path), os.path.realpath(path))
+                is_private = any(refuses(pattern, names_of, root) for pattern in refused)
             with contextlib.suppress(OSError):
                 if is_private or path.lstat().st_size > _LARGE:
                     yield path

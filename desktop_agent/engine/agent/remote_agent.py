@@ -49,7 +49,9 @@ from desktop_agent.engine.agent.services import AgentSetup
 from desktop_agent.engine.base.places import FarPlaces, FarStart, FarTurnOver, FarWork, PlaceLost
 from desktop_agent.engine.base.ports import AgentRecord, StoreError
 from desktop_agent.engine.base.session import Session
+from desktop_agent.engine.permissions import policy
 from desktop_agent.engine.permissions.approvals import Approvals
+from desktop_agent.engine.permissions.file_rules import unreadable_by
 from desktop_agent.engine.skills.roles import role_named
 from desktop_agent.engine.tasks.task_list import TaskError
 from desktop_agent.engine.undo.kept_calls import KeptCalls
@@ -207,6 +209,8 @@ class RemoteAgent(Agent):
             raise ModelError(Fault("reset", words, "continue"))
         assert self.spec is not None
         scope, self._began = self.scope, self.spec.started_at or time.time()
+        info = self.session.info
+        rules = self._elsewhere.approvals.rules_for(info.id)
         start = FarStart(
             self.id,
             self.name,
@@ -216,6 +220,7 @@ class RemoteAgent(Agent):
             scope.model,
             scope.api_base,
             known,
+            unreadable_by(policy.refusing(rules, info.workspace)),
         )
         self._there = there = self._elsewhere.places.begin(start, self._admit, self._on_stream)
         if known is None:
@@ -433,7 +438,7 @@ class RemoteAgent(Agent):
             words.append(self._as_patch(over.patch))
         if not_sent := there.followed.not_sent:
             left = ", ".join(not_sent)
-            words.append(f"Not sent to {name}, as they may hold keys or are large: {left}.")
+            words.append(f"Not sent to {name}, for rules, keys in them, or their size: {left}.")
         self.left_behind = " ".join(word for word in words if word)
 
     async def _reviewed(self, files: Sequence[FarFile]) -> str:

@@ -64,7 +64,8 @@ class FarRecord(msgspec.Struct):
 class FarStart(msgspec.Struct, frozen=True):
     """What an agent elsewhere begins with: a copy of `folder` as it is now, and no words yet.
 
-    With `followed` it goes on with what it began before the app ended.
+    With `followed` it goes on with what it began before the app ended. `unreadable` are patterns of
+    the rules that keep files from being read: those stay here.
     """
 
     agent_id: AgentId
@@ -75,6 +76,7 @@ class FarStart(msgspec.Struct, frozen=True):
     model: str
     api_base: str
     followed: PlaceFollowed | None = None
+    unreadable: tuple[str, ...] = ()
 
 
 class FarWork(Protocol):

@@ -55,7 +55,12 @@ def is_unreadable(boundary: Boundary, path: str) -> bool:
 
 def unreadable_patterns(boundary: Boundary) -> tuple[str, ...]:
     """Return what rules keep from being read; one about the tool itself is not about files."""
-    return _patterns(boundary, _HIDING)
+    return unreadable_by(boundary.refusals)
+
+
+def unreadable_by(refusals: Sequence[Rule]) -> tuple[str, ...]:
+    """Return the patterns of deny rules that keep files from being read."""
+    return tuple(rule.pattern for rule in refusals if rule.tool in _HIDING and rule.pattern)
 
 
 def unreadable(boundary: Boundary) -> tuple[str, ...]:

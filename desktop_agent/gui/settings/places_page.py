@@ -49,7 +49,7 @@ class PlacesPage(SettingsPage):
                 "Other computers, containers and pods that have Desktop Agent. Subagents work "
                 "there, once you agree, and jobs (desktop-agent batch JOBS --on NAME), in a copy "
                 "of the folder. Models are asked from this computer, so no key goes there. Files "
-                "that look like keys stay here."
+                "that look like keys, or that a rule keeps from being read, stay here."
             ),
             "subtle",
             wraps=True,
