@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -36,4 +36,23 @@ def convert_leniently(raw: object, kind: type[_Record]) -> tuple[_Record, tuple[
 def _value(raw: object, kind: Any) -> tuple[Any, tuple[str, ...]]:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return convert_leniently(raw, kind)
+    inside = get_args(kind)
+    if (
+        get_origin(kind) is tuple
+        and isinstance(raw, list)
+        and issubclass(inside[0], msgspec.Struct)
+    ):
+        return _records(raw, inside[0])
     return msgspec.convert(raw, kind), ()
+
+
+def _records(raw: list[Any], kind: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the records of a list that can be read: one wrong one costs no other."""
+    good: list[Any] = []
+    wrong: list[str] = []
+    for number, one in enumerate(raw, start=1):
+        try:
+            good.append(msgspec.convert(one, kind))
+        except msgspec.ValidationError:
+            wrong.append(str(number))
+    return tuple(good), tuple(wrong)

@@ -201,3 +201,12 @@ def test_what_is_kept_of_a_newer_version_is_bounded(path: Path) -> None:
     save(path, CHANGED)
     assert "much" not in json.loads(path.read_bytes())
     assert load(path) == CHANGED
+
+
+def test_one_place_that_a_newer_version_knows_costs_no_other(path: Path) -> None:
+    path.parent.mkdir()
+    known = {"type": "Place", "name": "box", "kind": "ssh", "target": "box.example"}
+    path.write_text(json.dumps({"places": [{**known, "kind": "slurm", "name": "big"}, known]}))
+    said: list[str] = []
+    assert [place.name for place in load(path, said.append).places] == ["box"]
+    assert [": places.1. " in text for text in said] == [True]
