@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -58,10 +59,16 @@ def _joined(new: Any, old: Any, kind: Any) -> Any:
     return new
 
 
+# To look the types up takes longer than all else, and rows are written for each step.
+@cache
+def _kinds_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+
+
 def _joined_record(
     new: dict[str, Any], old: Mapping[str, Any], kind: type[msgspec.Struct]
 ) -> dict[str, Any]:
-    kinds = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    kinds = _kinds_of(kind)
     known = {
         name: _joined(value, old[name], kinds[name]) if name in old and name in kinds else value
         for name, value in new.items()
