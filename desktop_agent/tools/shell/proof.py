@@ -153,7 +153,7 @@ class _Disk:
             if private_below(folder, self._own):
                 return False
             for entry in self._entries(folder):
-                if entry is None or _is_secret_name(entry.name):
+                if entry is None or is_secret_name(entry.name):
                     return False
                 if entry.is_symlink():
                     if follows:
@@ -208,7 +208,8 @@ def _is_binary(program: str) -> bool:
         return False
 
 
-def _is_secret_name(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
+    """Whether a file or folder of this name is secret wherever it lies."""
     # `is_secret` forgives spellings; that is slow, and plain names don't need it.
     if name.isascii() and not name.endswith((".", " ")) and not _SECRET.match(name.lower()):
         return False

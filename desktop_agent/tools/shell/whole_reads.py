@@ -10,16 +10,18 @@ import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 import msgspec
 
 from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.permissions.protected_files import is_secret
+from desktop_agent.tools.shell.proof import is_secret_name
 
 _MOST_ENTRIES = 20_000
 _MOST_NAMED = 3
 # What others published; certificates and keys among it are no secrets of anybody here.
+_PUBLISHED = ("/usr/", "/opt/")
 _INSTALLED = frozenset({"node_modules", "site-packages", "dist-packages"})
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "ggrep"})
 # Letters and words that take a value.
@@ -101,10 +103,18 @@ def secrets_below(words: Sequence[str], folder: str, own: OwnPlaces) -> tuple[st
     found: list[str] = []
     for start in search.folders():
         path = os.path.join(folder, os.path.expanduser(start))  # noqa: PTH111, PTH118
-        below = _files_below(path, search)
-        secret = (file for file in below if search.is_wanted(file.name) and is_secret(file, own))
-        found += [os.path.relpath(file, folder) for file in islice(secret, _MOST_NAMED)]
+        found += [os.path.relpath(file, folder) for file in _secrets_in(path, search, own)]
     return tuple(found[:_MOST_NAMED])
+
+
+def _secrets_in(start: str, search: _Search, own: OwnPlaces) -> Iterator[str]:
+    secret = (
+        entry.path
+        for entry, is_plain in _files_below(start, search)
+        if search.is_wanted(entry.name)
+        and (is_secret_name(entry.name) if is_plain else is_secret(entry.path, own))
+    )
+    return islice(secret, _MOST_NAMED)
 
 
 def _read(words: Sequence[str], kind: str) -> _Search:
@@ -135,18 +145,23 @@ def _letters(cluster: str, left: list[str], valued: str) -> Iterator[tuple[str, 
         yield f"-{letter}", ""
 
 
-def _files_below(start: str, search: _Search) -> Iterator[Path]:
-    """Yield the files below a folder, the nearest first, and no more than so many."""
-    folders, room = [] if _INSTALLED & {*PurePath(start).parts} else [start], _MOST_ENTRIES
+def _files_below(start: str, search: _Search) -> Iterator[tuple[os.DirEntry[str], bool]]:
+    """Yield the files below a folder, the nearest first, and no more than so many.
+
+    Whether a plain one is secret is told by its name; it lies in folders that are not hidden.
+    """
+    is_published = start.startswith(_PUBLISHED) or bool(_INSTALLED & {*PurePath(start).parts})
+    folders, room = [] if is_published else [start], _MOST_ENTRIES
     while folders and room > 0:
         below: list[str] = []
         for folder in folders:
+            is_plain = "/." not in folder.replace(os.sep, "/").replace("/./", "/")
             for entry in _entries(folder, room):
                 room -= 1
                 if not search.reads(entry.name):
                     continue
                 if not entry.is_dir(follow_symlinks=False):
-                    yield Path(entry.path)
+                    yield entry, is_plain
                 elif entry.name not in _INSTALLED:
                     below.append(entry.path)
         folders = below
