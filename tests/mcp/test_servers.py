@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from desktop_agent.adapters.mcp.command import ServerCommand
 from desktop_agent.core.approvals import AllowOnce, Deny
 from desktop_agent.core.events import ApprovalRequested, CommandRefused, ToolEnded, TurnEnded
 from desktop_agent.core.ids import new_session_id
@@ -465,3 +466,35 @@ async def test_an_address_where_nobody_answers_is_a_failure_of_that_server(tmp_p
         await rig.until_running("honest")
         gone = await rig.until_state("gone", lambda state: state.phase == "failed")
         assert gone.problem
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the programs are scripts of a shell")
+async def test_outside_a_sandbox_no_program_of_the_folder_stands_in_for_the_systems(
+    tmp_path: Path,
+) -> None:
+    folder, system = tmp_path / "folder", tmp_path / "bin"
+    for place, names in ((folder / ".venv" / "bin", ("npx", "own")), (system, ("npx",))):
+        place.mkdir(parents=True)
+        for name in names:
+            (place / name).write_text(f"#!/bin/sh\nprintf %s {place.name}:{place.parent.name}\n")
+            (place / name).chmod(0o755)
+    environment = {"PATH": f"{folder / '.venv' / 'bin'}{os.pathsep}{system}"}
+
+    async def printed(name: str) -> str:
+        pieces: list[bytes] = []
+        codes, is_read = asyncio.Queue[int](), asyncio.Event()
+
+        async def wrote(piece: bytes) -> None:
+            pieces.append(piece)
+            if not piece:
+                is_read.set()
+
+        command = ServerCommand(
+            (name,), str(folder), environment, None, wrote, codes.put_nowait, str(folder)
+        )
+        await is_read.wait()
+        await command.close()
+        return b"".join(pieces).decode()
+
+    assert await printed("npx") == f"bin:{tmp_path.name}"
+    assert await printed("own") == "bin:.venv"

@@ -20,7 +20,7 @@ from desktop_agent.core.mcp import MOST_LOG_LINES, McpError, McpLine
 from desktop_agent.core.pipes import windows_jobs
 from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.core.sandbox import Enclosure
-from desktop_agent.engine.workspace.programs import program_in
+from desktop_agent.engine.workspace.programs import program_in, stood_in_for
 
 _CHUNK = 64 * 1024
 _LOG_LINES = MOST_LOG_LINES
@@ -45,6 +45,7 @@ class ServerCommand:
         enclosure: Enclosure | None,
         wrote: Callable[[bytes], Awaitable[None]],
         ended: Callable[[int], None],
+        root: str = "",
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._wrote = wrote
@@ -53,7 +54,7 @@ class ServerCommand:
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._exited = asyncio.Event()
         self._enclosure = enclosure
-        self._process = _popen(words, directory, environment, enclosure)
+        self._process = _popen(words, directory, environment, enclosure, root)
         self._mark = f"mcp.{self._process.pid}."
         if sys.platform == "win32":
             windows_jobs.adopt(self._mark, self._process.pid)
@@ -175,13 +176,15 @@ def _popen(
     directory: str,
     environment: Mapping[str, str],
     enclosure: Enclosure | None,
+    root: str,
 ) -> subprocess.Popen[bytes]:
+    root = root if enclosure is None else ""
     more = enclosure.environment if enclosure is not None else {}
     try:
         return subprocess.Popen(
             _line(
                 enclosure.words if enclosure is not None else (),
-                _program(words, directory, environment),
+                _program(words, directory, environment, root),
             ),
             cwd="/" if enclosure is not None else directory,
             env={**environment, **more},
@@ -201,18 +204,20 @@ def _popen(
 
 
 def _program(
-    words: tuple[str, ...], directory: str, environment: Mapping[str, str]
+    words: tuple[str, ...], directory: str, environment: Mapping[str, str], root: str
 ) -> tuple[str, ...]:
     """Return the words with where the program is: Windows would not find a script as npx.
 
-    One that is named by a path is looked for from the server's folder, and no other there.
+    One that is named by a path is looked for from the server's folder, and no other there. One that
+    agents may have put into a `root` doesn't stand in for the system's.
     """
     above, name = os.path.split(words[0])
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
+    own = stood_in_for(name, folders, (root,)) if root and not above else ""
     if above:
         folders = [os.path.join(directory, above)]  # noqa: PTH118
     found = (program_in(folder, name) for folder in folders if os.path.isabs(folder))  # noqa: PTH117
-    program = next(filter(None, found), "")
+    program = own or next(filter(None, found), "")
     if not program and not os.path.isabs(words[0]):  # noqa: PTH117
         raise McpError(f"The program “{words[0]}” was not found.")
     return (program or words[0], *words[1:])

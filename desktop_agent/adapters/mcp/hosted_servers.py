@@ -192,6 +192,7 @@ class Connection:
                     launch.enclosure,
                     self._on_wrote,
                     self._on_exit,
+                    launch.root,
                 )
             except McpError:
                 self._forget()

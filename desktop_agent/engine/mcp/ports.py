@@ -18,8 +18,9 @@ AskForm = Callable[[ServerForm], Awaitable[FormAnswer]]
 class Launch(msgspec.Struct, frozen=True):
     """A server with all variables resolved, and where its command starts, in what.
 
-    `boundary` is what the enclosure keeps it within. `grant` is what an earlier sign-in gave;
-    `signs_in`: the user wants to sign in now.
+    `boundary` is what the enclosure keeps it within; without one no program of `root`, where agents
+    work, stands in for the system's. `grant` is what an earlier sign-in gave; `signs_in`: the user
+    wants to sign in now.
     """
 
     server: McpServer
@@ -28,6 +29,7 @@ class Launch(msgspec.Struct, frozen=True):
     boundary: Boundary | None = None
     grant: McpGrant | None = None
     signs_in: bool = False
+    root: str = ""
 
 
 class Listener(msgspec.Struct, frozen=True):

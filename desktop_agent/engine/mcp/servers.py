@@ -265,7 +265,7 @@ class Servers:
             boundary = self._boundary(root, resolved)
             enclosure = await self._enclosure(boundary, resolved, directory)
             grant = await self._grant(resolved)
-            return Launch(resolved, directory, enclosure, boundary, grant)
+            return Launch(resolved, directory, enclosure, boundary, grant, root=root)
 
         return Instance(server, self._connector, prepare, changed, self._keep)
 

@@ -7,10 +7,11 @@ environment's: what it puts there must not be taken for the program of that name
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from desktop_agent.engine.workspace.containment import is_within
@@ -18,6 +19,7 @@ from desktop_agent.engine.workspace.containment import is_within
 # Of the many in macOS those that the app runs by itself.
 _OFFERED_BY_APPLE = frozenset({"/usr/bin/git", "/usr/bin/python3"})
 _LIMIT_S = 5.0
+_PYTHON = re.compile(r"python[\d.]*")
 _OF_PROJECTS = frozenset({"node_modules", "vendor", ".direnv"})
 
 
@@ -70,3 +72,26 @@ def _is_of_project(entry: str) -> bool:
         if os.path.lexists(os.path.join(os.path.dirname(path), "pyvenv.cfg")):  # noqa: PTH118, PTH120
             return True
     return False
+
+
+def stood_in_for(name: str, path: Sequence[str], folders: Sequence[str]) -> str:
+    """Return the program in whose place one in these folders would run; nothing if none would."""
+    if PurePath(name).name != name:
+        return ""  # the path itself was what was allowed
+    found = [program for entry in path if entry and (program := program_in(entry, name))]
+    others = [program for program in found if not _is_in(program, folders)]
+    if not others or others[0] == found[0]:
+        return ""
+    first, real = found[0], os.path.realpath(found[0])
+    if real in map(os.path.realpath, others):
+        return ""
+    # The Python of a virtual environment is a link to one that a tool may have installed.
+    is_python = _PYTHON.fullmatch(name) and _PYTHON.fullmatch(os.path.basename(real))  # noqa: PTH119
+    if is_python and os.path.islink(first) and not _is_in(real, folders):  # noqa: PTH114
+        return ""
+    return others[0]
+
+
+def _is_in(program: str, folders: Sequence[str]) -> bool:
+    places = (program, os.path.realpath(os.path.dirname(program)), os.path.realpath(program))  # noqa: PTH120
+    return any(is_within(PurePath(place), folder) for place in places for folder in folders)
