@@ -317,6 +317,24 @@ def test_a_strict_file_is_said_to_be_one_in_place_of_empty_or_damaged(tmp_path: 
     assert (done.code, "Strict Open XML file. Save it as" in done.err) == (1, True)
 
 
+def test_a_template_of_word_is_taken_and_one_with_macros_is_refused_in_words(
+    tmp_path: Path,
+) -> None:
+    source, plain = tmp_path / "a.md", tmp_path / "plain.docx"
+    source.write_text("Words.\n", encoding="utf-8")
+    docx.Document().save(str(plain))
+    kinds = {"house.dotx": "ml.template.main", "old.dotm": ".macroEnabledTemplate.main"}
+    for name, kind in kinds.items():
+        with zipfile.ZipFile(plain) as old, zipfile.ZipFile(tmp_path / name, "w") as new:
+            for part in old.namelist():
+                new.writestr(part, old.read(part).replace(b"ml.document.main", kind.encode()))
+    made = tmp_path / "made.docx"
+    assert document("from-markdown", source, made, "--template", tmp_path / "house.dotx").code == 0
+    assert document("to-markdown", made).out == "Words.\n"
+    done = document("to-markdown", tmp_path / "old.dotm")
+    assert (done.code, "old.dotm has macros. Save it as" in done.err) == (1, True)
+
+
 def test_signs_that_are_not_seen_stay_and_what_a_document_can_not_hold_is_no_failure(
     tmp_path: Path,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 CODE_STYLES = ("Code", "HTML Preformatted", "Source Code", "Preformatted Text", "Plain Text")
 CODE_FONTS = {"consolas", "courier", "courier new", "menlo", "monaco", "source code pro"}
 
+_TYPES, _MAIN, _TEMPLATE = "[Content_Types].xml", b"ml.document.main+xml", b"ml.template.main+xml"
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -53,9 +55,22 @@ def open_document(path: str) -> Any:
         with zipfile.ZipFile(file) as parts:
             if b"//purl.oclc.org/ooxml/" in parts.read("_rels/.rels"):
                 raise Trouble(f"{path} is a Strict Open XML file. Save it as a plain .docx first.")
-        return docx.Document(str(file))
+            types = parts.read(_TYPES)
+            if b".macroEnabled" in types:
+                raise Trouble(f"{path} has macros. Save it as a plain .docx first.")
+            return docx.Document(_document(parts, types) if _TEMPLATE in types else str(file))
     except (KeyError, ValueError, SyntaxError, zlib.error, zipfile.BadZipFile) as error:
         raise Trouble(f"{path} is damaged, or not a .docx file: {error}") from None
+
+
+def _document(parts: zipfile.ZipFile, types: bytes) -> io.BytesIO:
+    """Return a template (.dotx) as a document, which is all that the library opens."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in dict.fromkeys(parts.namelist()):
+            is_types = name == _TYPES
+            made.writestr(name, types.replace(_TEMPLATE, _MAIN) if is_types else parts.read(name))
+    return out
 
 
 def word(name: str) -> str:
