@@ -314,6 +314,12 @@ def test_a_file_ends_as_its_kind_does_else_excel_refuses_it(
         assert (done.code, told in done.err) == (1, True), done.err
     assert make("chart", macros, tmp_path / "x.xlsm", *words).code == 0
     assert zipfile.ZipFile(tmp_path / "x.xlsm").read("xl/vbaProject.bin") == b"macros"
+    template = load_workbook(book)
+    template.template = True
+    template.save(tmp_path / "house.xltx")
+    assert make("chart", tmp_path / "house.xltx", tmp_path / "y.xlsx", *words).code == 0
+    types = zipfile.ZipFile(tmp_path / "y.xlsx").read("[Content_Types].xml")
+    assert b"spreadsheetml.sheet.main" in types, "Excel would refuse it"
 
 
 def test_a_copy_keeps_the_looks_within_a_text_and_info_names_what_it_would_lose(

@@ -191,6 +191,7 @@ def _save(name: str, is_forced: bool, book: Any, source: str = "") -> list[str]:
     if Path(name).suffix.lower() != ending:
         why = ", for it has macros" if book.vba_archive else ""
         raise Trouble(f"The file to write must end in {ending}{why}.")
+    book.template = False  # nor one that calls itself a template
     gone: list[str] = []
 
     def write(place: str) -> None:
