@@ -74,6 +74,12 @@ class Exchange(msgspec.Struct):
         self.content_at = asyncio.get_running_loop().time()
         self._give_time_until(self.content_at + self.limits.idle_s)
 
+    async def end(self) -> None:
+        """Close what is left of the answer, whose stream and this one refer to each other."""
+        close, self.close = self.close, None
+        if close is not None:
+            await close()
+
     def _give_time_until(self, moment: float) -> None:
         if not self.clock.expired():
             self.clock.reschedule(moment)

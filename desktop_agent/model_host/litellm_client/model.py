@@ -389,7 +389,7 @@ def _reason(response: Any, exchange: Exchange, told: str) -> str:
 async def _close(response: Any, exchange: Exchange) -> None:
     """Close the provider's answer, whatever state it is in."""
     close_response = getattr(response, "aclose", None)
-    for close in (close_response, exchange.close):
+    for close in (close_response, exchange.end):
         if close is None:
             continue
         with contextlib.suppress(Exception):  # it is given up anyway

@@ -25,6 +25,18 @@ class RedirectRefused(httpx.TransportError):
     """The address answered with a redirect; the key is not sent on to another place."""
 
 
+class _Answer(httpx.Response):
+    """An answer that ends with its last reader.
+
+    httpx ties its stream back to it, to time it. Each would then hold all that its request said
+    until Python looks for what holds itself, which is after hundreds of requests.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "stream" or not hasattr(self, name):
+            super().__setattr__(name, value)
+
+
 class WatchingTransport(httpx.AsyncBaseTransport):
     """Passes requests on and fills in the current Exchange."""
 
@@ -78,7 +90,7 @@ class WatchingTransport(httpx.AsyncBaseTransport):
         if not exchange.is_stream:
             stream = WatchedStream(response.stream, exchange, None, self._draining)
             exchange.close = stream.aclose
-            return httpx.Response(
+            return _Answer(
                 response.status_code, headers=response.headers, stream=stream, request=request
             )
         is_lines = "ndjson" in kind or request.url.path.endswith(_LINES_PATH)
@@ -87,7 +99,7 @@ class WatchingTransport(httpx.AsyncBaseTransport):
         exchange.close = stream.aclose
         changed = {"content-encoding", "content-length"}
         headers = [(n, v) for n, v in response.headers.multi_items() if n.lower() not in changed]
-        return httpx.Response(response.status_code, headers=headers, stream=stream, request=request)
+        return _Answer(response.status_code, headers=headers, stream=stream, request=request)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -110,9 +122,7 @@ async def _with_body(
     exchange.error_body = bytes(body)
     packed = {"content-encoding", "content-length", "transfer-encoding"}
     headers = [(n, v) for n, v in response.headers.multi_items() if n.lower() not in packed]
-    return httpx.Response(
-        response.status_code, headers=headers, content=bytes(body), request=request
-    )
+    return _Answer(response.status_code, headers=headers, content=bytes(body), request=request)
 
 
 def _asks_stream(request: httpx.Request) -> bool:
