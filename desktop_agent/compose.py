@@ -64,6 +64,7 @@ _DAMAGED = (
     "The file of your sessions was damaged. What could be read of it is here; the damaged file "
     "is kept as {path}."
 )
+_NOT_SAVED = "Your settings are not saved, so they hold until the app ends: {why}."
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
@@ -76,8 +77,11 @@ class SettingsFile(msgspec.Struct, frozen=True):
         return settings_file.load(self.path)
 
     def save(self, settings: Settings) -> None:
-        """Replace the file. Raises OSError; the old one stays then."""
-        settings_file.save(self.path, settings)
+        """Replace the file. Raises OSError, which tells the user; the old one stays then."""
+        try:
+            settings_file.save(self.path, settings)
+        except OSError as error:
+            raise OSError(_NOT_SAVED.format(why=error.strerror or error)) from error
 
 
 class ForThisRun(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from desktop_agent.adapters.config.settings_file import load, save
+from desktop_agent.compose import SettingsFile
 from desktop_agent.core.requests import Limits
 from desktop_agent.core.settings import CustomServer, Settings
 
@@ -210,3 +211,9 @@ def test_one_place_that_a_newer_version_knows_costs_no_other(path: Path) -> None
     said: list[str] = []
     assert [place.name for place in load(path, said.append).places] == ["box"]
     assert [": places.1. " in text for text in said] == [True]
+
+
+def test_the_user_reads_that_settings_are_not_saved_and_why(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(OSError, match=r"^Your settings are not saved.*: \w.*\.$"):
+        SettingsFile(path).save(CHANGED)
