@@ -64,7 +64,7 @@ class InstructionsBox(QPlainTextEdit):
     def _take(self) -> None:
         shown = self.toPlainText()
         if shown != self._shown:
-            self._shown, self._value = shown, shown[:LONGEST_INSTRUCTIONS]
+            self._shown = self._value = shown
             self.chosen.emit(self._value)
 
 
@@ -73,8 +73,10 @@ def instructions_group(theme: Theme, box: QWidget) -> SettingGroup:
     group = SettingGroup(theme)
     title = TextLabel(translate("Settings", "Your instructions"))
     words = translate(
-        "Settings", "Given to every agent in every folder. /remember in a message adds a line."
-    )
+        "Settings",
+        "Given to every agent in every folder, up to {most} characters. /remember in a message "
+        "adds a line.",
+    ).format(most=f"{LONGEST_INSTRUCTIONS:,}")
     box.setAccessibleName(title.text())
     box.setAccessibleDescription(words)
     holder = QWidget()
