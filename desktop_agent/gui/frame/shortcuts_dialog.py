@@ -184,6 +184,13 @@ def _panel_keys() -> dict[str, tuple[tuple[str, str], ...]]:
             (_tr("Pause or resume"), _tr("Space")),
             (_tr("Stop"), "Del"),
         ),
+        _tr("Skills, MCP servers, models"): (
+            (_tr("Open"), "Enter"),
+            (_tr("Switch on or off"), _tr("Space")),
+            (_tr("Use a skill in chat"), "Ctrl+Enter"),
+            (_tr("Remove a skill"), "Del"),
+            (_tr("Mark a model as favourite"), "Ctrl+D"),
+        ),
     }
 
 
