@@ -36,7 +36,7 @@ class Grants:
         return grant if grant.url == url else None
 
     def keep(self, grant: McpGrant) -> None:
-        """Keep it; where no keyring works, for this run alone. Raises OSError."""
+        """Keep it; where no keyring works, as the user has keys kept then. Raises OSError."""
         body = base64.urlsafe_b64encode(msgspec.json.encode(grant)).decode()
         self._secrets().set_key(_owner(grant.url), body, "keyring")
 
