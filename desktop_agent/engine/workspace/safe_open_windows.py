@@ -26,6 +26,10 @@ def open_read(folders: Folders, resolved: Path) -> BinaryIO:
     """Open a regular file for reading and check the opened handle."""
     try:
         file = resolved.open("rb")
+    except PermissionError:
+        raise ToolError(
+            f"'{resolved}' can't be opened: another program has it open, or it may not be read."
+        ) from None
     except OSError as error:
         raise ToolError(f"'{resolved}': {error.strerror}.") from None
     try:
