@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 import sys
+from typing import TYPE_CHECKING
 
 if sys.platform != "win32":
     import fcntl
+if TYPE_CHECKING:
+    import sqlite3
 
 
 def to_disk(descriptor: int) -> None:
