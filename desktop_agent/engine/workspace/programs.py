@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.engine.workspace.containment import is_within
 
 # Of the many in macOS those that the app runs by itself.
@@ -59,7 +60,13 @@ def is_stand_in(program: str, selector: str = "/usr/bin/xcode-select") -> bool:
     if sys.platform != "darwin" or program not in _OFFERED_BY_APPLE:
         return False
     try:
-        asked = subprocess.run([selector, "-p"], capture_output=True, check=False, timeout=_LIMIT_S)
+        asked = subprocess.run(
+            [selector, "-p"],
+            capture_output=True,
+            check=False,
+            timeout=_LIMIT_S,
+            creationflags=NO_WINDOW,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return asked.returncode != 0

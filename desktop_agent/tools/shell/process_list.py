@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from desktop_agent.core.pipes.no_window import NO_WINDOW
 from desktop_agent.tools.shell.new_processes import Moment, may_be_newer, moment
 
 MARK = "DESKTOP_AGENT_COMMAND"
@@ -128,6 +129,7 @@ def _printed_by_ps(*words: str) -> bytes | None:
             env=_PS_ENVIRONMENT,
             timeout=_PS_LIMIT_S,
             check=True,
+            creationflags=NO_WINDOW,
         )
     except (OSError, subprocess.SubprocessError):
         return None
