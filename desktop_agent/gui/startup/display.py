@@ -28,11 +28,19 @@ def display_problem(environment: Mapping[str, str] = os.environ) -> str:
         return ""
     if _has_wayland(environment) and not platform.startswith("xcb"):
         return ""
+    is_wayland_alone = bool(platform) and "xcb" not in platform
+    if is_wayland_alone and _has_usual_wayland(environment):
+        return ""
     name = environment.get("DISPLAY", "")
     if not name:
         return (
             "There is no display to open a window on. Use “desktop-agent run” to work without "
             "a window."
+        )
+    if is_wayland_alone:
+        return (
+            f"QT_QPA_PLATFORM is “{platform}”, and no Wayland desktop answers here. Unset it, or "
+            "set it to “wayland;xcb”, which takes what there is."
         )
     missing = missing_libraries(_X11_LIBRARIES)
     if missing:
@@ -59,6 +67,13 @@ def _has_wayland(environment: Mapping[str, str]) -> bool:
     name = environment.get("WAYLAND_DISPLAY", "")
     folder = environment.get("XDG_RUNTIME_DIR", "/")
     return bool(name) and (Path(folder) / name).exists()
+
+
+def _has_usual_wayland(environment: Mapping[str, str]) -> bool:
+    """Whether there is what Wayland's programs try when no name is set."""
+    folder = environment.get("XDG_RUNTIME_DIR", "")
+    named = environment.get("WAYLAND_DISPLAY", "")
+    return bool(folder) and not named and (Path(folder) / "wayland-0").exists()
 
 
 def _can_connect(name: str) -> bool:

@@ -127,6 +127,16 @@ def test_a_wayland_desktop_needs_no_x_server(tmp_path):
     assert display_problem(environment) == ""
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="asks for what only Linux has")
+@pytest.mark.parametrize("platform", ["wayland", "wayland-egl"])
+def test_a_setting_that_asks_for_wayland_where_there_is_none_is_named(tmp_path, platform):
+    """Many set it once for all; Qt would abort on an X11 desktop, and a click show nothing."""
+    environment = {"QT_QPA_PLATFORM": platform, "XDG_RUNTIME_DIR": str(tmp_path), "DISPLAY": ":0"}
+    assert "QT_QPA_PLATFORM" in display_problem(environment)
+    either = environment | {"QT_QPA_PLATFORM": f"{platform};xcb"}
+    assert "QT_QPA_PLATFORM" not in display_problem(either)
+
+
 def test_a_polite_end_from_outside_closes_the_window_and_its_engine(own_home):
     running = subprocess.Popen(
         [sys.executable, "-X", "faulthandler", "-m", "desktop_agent"],
