@@ -103,7 +103,9 @@ void detach_mount(const char *folder) {
     pid_t asked;
     if (umount2(folder, MNT_DETACH) == 0 || errno == EINVAL || errno == ENOENT)
         return;
-    if (posix_spawnp(&asked, words[0], NULL, NULL, words, environ) == 0)
+    /* As libfuse finds it to mount: who starts the app may look for programs elsewhere. */
+    if (posix_spawn(&asked, "/usr/bin/fusermount3", NULL, NULL, words, environ) == 0 ||
+        posix_spawnp(&asked, words[0], NULL, NULL, words, environ) == 0)
         waitpid(asked, NULL, 0);
 }
 
