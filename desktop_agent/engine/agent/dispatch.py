@@ -324,7 +324,9 @@ class Dispatch:
             display=prepared.preview.display,
             reason=reason,
             stakes=prepared.preview.stakes,
-            rules=policy.offered_rules(prepared.preview, self._situation(prepared, caller)),
+            rules=policy.offered(
+                prepared.tool, prepared.preview, self._situation(prepared, caller)
+            ),
             refusals=refusals(prepared.preview),
             created_at=time.time(),
             lost=prepared.lost,

@@ -89,6 +89,18 @@ def verdict(tool: Tool, preview: Preview, situation: Situation) -> Verdict:
     return _by_kind(tool, preview, situation)
 
 
+def offered(tool: Tool, preview: Preview, situation: Situation) -> tuple[Rule, ...]:
+    """Return the rules that may be offered: none where this would be asked about all the same.
+
+    A server's tool that is described otherwise is not asked about again once it was allowed.
+    """
+    if tool.access is Access.SERVER:
+        return preview.rules
+    rules = (*situation.rules, *preview.rules)
+    after = msgspec.structs.replace(situation, rules=rules, is_repeated=False)
+    return preview.rules if isinstance(verdict(tool, preview, after), Allowed) else ()
+
+
 def leaves(preview: Preview) -> bool:
     """Whether it is a command that is to run outside of a sandbox that holds."""
     return preview.containment is not None and not preview.containment.is_contained
@@ -160,26 +172,18 @@ def _cannot_write(preview: Preview) -> bool:
     )
 
 
-def offered_rules(preview: Preview, situation: Situation) -> tuple[Rule, ...]:
-    """Return what *Allow always* may make of it: nothing where it is asked in spite of rules."""
-    return () if _beyond_rules(preview, situation) else preview.rules
-
-
 def _always_asked(preview: Preview, situation: Situation) -> str:
-    if reason := preview.asked or _beyond_rules(preview, situation):
-        return reason
-    if situation.is_repeated:
-        return "It is the third time in a row with the same arguments."
-    return ""
-
-
-def _beyond_rules(preview: Preview, situation: Situation) -> str:
-    """Why it is asked about each time, whatever rule allows it."""
+    if preview.asked:
+        return preview.asked
     if preview.protected:
         return f"It touches {listed(preview.protected, 3)}, which is asked about in every mode."
     if preview.outside and not (situation.is_machine_sandbox or situation.is_let_out):
         return f"It reaches outside the folder: {listed(preview.outside, 3)}."
-    return _deletes(preview, situation)
+    if reason := _deletes(preview, situation):
+        return reason
+    if situation.is_repeated:
+        return "It is the third time in a row with the same arguments."
+    return ""
 
 
 def _deletes(preview: Preview, situation: Situation) -> str:

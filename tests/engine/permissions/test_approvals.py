@@ -239,12 +239,14 @@ async def test_a_new_rule_does_not_settle_what_is_asked_in_every_mode(tmp_path: 
         rig.gates.ran.append(args["what"])
 
     def shown(_):
-        return Preview("Write?", paths=("/w/.git/config",), protected=(".git/config",))
+        place, rules = ".git/config", (Rule("risky", ".git/config"),)
+        return Preview("Write?", paths=(f"/w/{place}",), protected=(place,), rules=rules)
 
     risky = tool("risky", run, access=Access.WRITE, preview=shown)
     rig = Rig(tmp_path, calls(("risky", {"what": ".git/config"})), says("ok"), tools=[risky])
     rig.send("go")
     asked = await rig.until(ApprovalRequested)
+    assert asked.request.rules == (), "it would promise what no rule keeps"
     rig.engine.add_rule(Rule("risky", "", "everywhere"))
     assert rig.gates.ran == []
     assert rig.of(ApprovalResolved) == []

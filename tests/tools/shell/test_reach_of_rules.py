@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.core.tool import Tool
 from desktop_agent.engine.permissions import policy
+from desktop_agent.tools.files.writing import write
 from desktop_agent.tools.shell.shell import shell
 from tests.tools.conftest import Bench
 from tests.tools.shell.test_proof import git, printed
@@ -173,3 +175,21 @@ async def test_a_rule_for_leaving_the_sandbox_is_not_for_the_folders_program_of_
         assert await is_run(command), command
     monkeypatch.setenv("PATH", f"{system}{os.pathsep}{own}")
     assert await is_run("git x")
+
+
+async def test_no_rule_is_offered_where_it_would_be_asked_about_all_the_same(bench: Bench) -> None:
+    for name in (".env", "a.txt", "AGENTS.md"):
+        bench.put(name)
+
+    async def is_offered(which: Tool, **arguments: str) -> bool:
+        preview = await bench.preview(which, **arguments)
+        situation = policy.Situation("ask", (), bench.workspace, is_repeated=True)
+        assert preview.rules, "the card has nothing to leave out"
+        return bool(policy.offered(which, preview, situation))
+
+    assert not await is_offered(write, path="AGENTS.md", content="x")
+    assert await is_offered(write, path="b.txt", content="x")
+    for command in ("cat .env", "pytest ../other"):
+        assert not await is_offered(shell, command=command), command
+    for command in ("pytest", "make test && mypy a.txt"):
+        assert await is_offered(shell, command=command), command
