@@ -153,7 +153,6 @@ def _previewed(
     searched = () if is_inside else secrets_searched(args.command, directory, ctx.boundary.own)
     parts = classify.split_parts(args.command)
     is_leaving = contained is not None and not contained.is_contained
-    asked = _stands_in(args.command, ctx) if is_leaving else ""
     # Out there a rule is for exactly this, and so for what is fed to it.
     proven = classify.not_feeding(args.command, proof.parts) if is_leaving else proof.parts
     return Preview(
@@ -169,9 +168,8 @@ def _previewed(
         proven=proven,
         containment=contained,
         is_git_asked=is_inside and is_changing and git.is_asked,
-        # None would keep just this from being asked about again.
-        rules=() if searched or asked else _rules(args.command, proven, contained),
-        asked=asked,
+        rules=_rules(args.command, proven, contained),
+        asked=_stands_in(args.command, ctx) if is_leaving else "",
         refusals=tuple(Rule("shell", p, is_deny=True) for p in classify.refusals(args.command)),
         fingerprint=_fingerprint(args, directory),
     )

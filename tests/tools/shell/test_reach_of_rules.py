@@ -53,7 +53,6 @@ async def test_a_secret_that_a_pattern_stands_for_is_asked_about(
 async def test_a_secret_below_a_folder_that_is_searched_is_asked_about(bench: Bench) -> None:
     for name in (".env", "src/server.key", "docs/a.md", "node_modules/x/cert.pem"):
         bench.put(name)
-    assert (await bench.preview(shell, command="grep -rn x .")).rules == ()
     for words in ("grep -rn x .", "grep -R x", "grep --recursive -e x src", "grep -d recurse x"):
         assert await becomes(bench, words, "grep") is ASK, words
     for words in ("rg -uu x", "rg --hidden x .", "rg --no-ignore x src", "diff -r src docs"):
@@ -165,7 +164,6 @@ async def test_a_rule_for_leaving_the_sandbox_is_not_for_the_folders_program_of_
     async def is_run(command: str) -> bool:
         preview = await bench.preview(shell, command=command, outside="why")
         rule = Rule("shell_outside", command)
-        assert bool(preview.rules) == (not preview.asked)
         return type(verdict(bench, preview, "free", rule)) is RUN
 
     monkeypatch.setenv("PATH", f"{own}{os.pathsep}{system}")
