@@ -15,7 +15,17 @@ from desktop_agent.gui.transcript.cards.approval_text import rule_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.factory import LineCard
 from tests.gui.transcript.conftest import tick, wait_until_written
-from tests.gui.transcript.story import AGENT, PATCH, begins, call, needs, opened, runs, says
+from tests.gui.transcript.story import (
+    AGENT,
+    PATCH,
+    begins,
+    call,
+    gives,
+    needs,
+    opened,
+    runs,
+    says,
+)
 from tests.helpers.panels import open_page
 
 LEFT = Qt.MouseButton.LeftButton
@@ -720,3 +730,17 @@ def test_large_words_of_a_rule_leave_its_pattern_and_its_end_on_screen(
             assert text.endswith(f"er ps”, {scope}")
     finally:
         theme.configure("light", 100)
+
+
+def test_the_cards_of_calls_that_wait_stay_while_one_after_the_other_is_decided(view):
+    calls = [call(number, "write", path=f"{number}.txt") for number in range(1, 9)]
+    open_page(view, opened(begins(), says(1, "", *calls), status="running"))
+    view.apply([needs(calls[0])])
+    kept = {key: view.cards.cards[key] for key in ("call_3", "call_8")}
+    for event in (
+        ApprovalResolved(AGENT, "rq_1", AllowOnce()),
+        gives(calls[0]),
+        needs(calls[1], 2),
+    ):
+        view.apply([event])
+    assert {key: view.cards.cards.get(key) for key in kept} == kept

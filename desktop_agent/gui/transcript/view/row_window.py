@@ -220,7 +220,18 @@ class VisibleRows(QObject):
             self._first = len(self._rows) - KEPT_ROWS
             self._wanted = WANTED_ROWS
 
+    def _follow_work(self, rows: list[Row]) -> None:
+        """Take the working row out, or put it in: else what came before it would be made anew."""
+        shown = self._page.rows
+        was_working = bool(shown) and isinstance(shown[-1].row, WorkingRow)
+        is_working = bool(rows) and isinstance(rows[-1], WorkingRow)
+        if was_working and not is_working:
+            self._cards.drop(self._page.remove(len(shown) - 1).row.key)
+        elif is_working and not was_working:
+            self._page.insert(len(shown), rows[-1])
+
     def _bring_in(self, rows: list[Row]) -> bool:
+        self._follow_work(rows)
         old = [_shape(shown.row) for shown in self._page.rows]
         start, old_end, new_end = changed_span(old, [_shape(row) for row in rows])
         for index in range(old_end - 1, start - 1, -1):
