@@ -41,9 +41,11 @@ def compile_stand_in(work: Path) -> Path | None:
         return None
     target = work / "appimage-runtime"
     strict = ("-std=gnu11", "-Os", "-Wall", "-Wextra", "-Werror", "-static", "-s")
+    # Debian 13's headers of squashfuse name those of libfuse without their folder.
+    fuse = ("-isystem", "/usr/include/fuse3")
     others = [f"-Wl,--defsym={name}=abort" for name in _OTHERS]
     libraries = [f"-l{name}" for name in _LIBRARIES]
-    run("gcc", *strict, "-o", target, *sorted(_SOURCES.glob("*.c")), *others, *libraries)
+    run("gcc", *strict, *fuse, "-o", target, *sorted(_SOURCES.glob("*.c")), *others, *libraries)
     with target.open("r+b") as file:
         file.seek(8)
         file.write(MAGIC)

@@ -165,16 +165,22 @@ def make_certificates(folder: Path) -> Path:
             .not_valid_after(now + datetime.timedelta(days=1))
         )
         for one in more:
-            builder = builder.add_extension(one, critical=isinstance(one, x509.BasicConstraints))
+            is_critical = isinstance(one, x509.BasicConstraints | x509.KeyUsage)
+            builder = builder.add_extension(one, critical=is_critical)
         made = builder.sign(key, hashes.SHA256())
         return made.public_bytes(serialization.Encoding.PEM)
 
     own = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
     authority = folder / "authority.pem"
     ids = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
-    authority.write_bytes(
-        signed(name, key.public_key(), x509.BasicConstraints(ca=True, path_length=None), ids)
-    )
+    is_authority = x509.BasicConstraints(ca=True, path_length=None)
+    # Python 3.13 and later check that an authority says what its key is for (RFC 5280).
+    signs = x509.KeyUsage(
+        digital_signature=True, key_cert_sign=True, crl_sign=True, content_commitment=False,
+        key_encipherment=False, data_encipherment=False, key_agreement=False,
+        encipher_only=False, decipher_only=False,
+    )  # fmt: skip
+    authority.write_bytes(signed(name, key.public_key(), is_authority, signs, ids))
     secret = site_key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

@@ -206,7 +206,7 @@ async def test_other_systems_are_said_not_to_be_contained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, name: str
 ) -> None:
     monkeypatch.setattr(sys, "platform", system)
-    found = await BubblewrapSandbox(tmp_path).check()
+    found = await BubblewrapSandbox(tmp_path, programs=Programs("", "")).check()
     assert not found.holds
     assert found.reason == f"Commands are not contained on {name} yet."
 

@@ -212,7 +212,7 @@ def check_transcript(app: App) -> None:
     nodes = app.ask("look")
     assert "document frame" in {node["role"] for node in nodes}
     unfolding = {node["role"] for node in nodes if node["can_unfold"]}
-    assert unfolding == {"push button"}
+    assert unfolding in ({"push button"}, {"button"}), "the bus of 2025 has another word for it"
 
 
 def allow_by_keys(app: App, provider: LoopbackProvider) -> None:

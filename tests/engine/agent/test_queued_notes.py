@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -152,7 +153,8 @@ async def test_a_note_that_waits_is_read_once_whatever_the_app_does(
     assert [m.text for m in rig.model.requests[-1].messages].count(WORDS) == 1
     assert [e.note_id for e in delivered + rig.of(NoteDelivered)].count(scene.note.id) == 1
     await scene.close()
-    (record,) = SqliteStore(scene.home / DATABASE).load_agents(rig.session_id)
+    with closing(SqliteStore(scene.home / DATABASE)) as store:
+        (record,) = store.load_agents(rig.session_id)
     assert [one for m in record.history for one in m.note_ids].count(scene.note.id) == 1
     assert (record.inbox, record.unconfirmed) == ((), ())
 

@@ -21,9 +21,9 @@ from desktop_agent.gui.window import app_windows
 made = []
 import enum
 make = enum.EnumType._create_
-def note(cls, name, *rest, **how):
-    made.append(name)
-    return make(cls, name, *rest, **how)
+def note(cls, *given, **named):
+    made.append(named.get("class_name") or given[0])
+    return make(cls, *given, **named)
 enum.EnumType._create_ = note
 
 class Watched(app_windows.MainWindow):

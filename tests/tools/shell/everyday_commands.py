@@ -18,15 +18,15 @@ Kind = Literal["works", "network", "git", "deletes", "loses"]
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """A command, its kind, and the program that has to be there."""
+    """A command, its kind, and the programs that have to be there, with blanks between them."""
 
     command: str
     kind: Kind = "works"
-    program: str = ""
+    programs: str = ""
 
 
-def _rows(program: str, *commands: str) -> list[Everyday]:
-    return [Everyday(command, program=program) for command in commands]
+def _rows(programs: str, *commands: str) -> list[Everyday]:
+    return [Everyday(command, programs=programs) for command in commands]
 
 
 def _marked(rows: Iterable[Everyday], kinds: Mapping[str, Kind]) -> tuple[Everyday, ...]:
@@ -55,10 +55,8 @@ _NODE = (
     "node --version", "node index.js", "npm --version", "npm test", "npm run build", "npm ls",
     "npm install", "npm install left-pad",
 )  # fmt: skip
-_C = (
-    "make", "make -j2 test", "make clean", "cc -Wall -o hello c/hello.c && ./hello",
-    "cc -c c/hello.c -o hello.o",
-)  # fmt: skip
+_MAKE = ("make", "make -j2 test", "make clean")
+_C = ("cc -Wall -o hello c/hello.c && ./hello", "cc -c c/hello.c -o hello.o")
 _CARGO = (
     "cargo --version", "cargo build", "cargo check", "cargo test", "cargo run", "cargo add serde",
 )  # fmt: skip
@@ -82,6 +80,7 @@ COMMANDS = _marked(
         *_rows("pip", *_PIP),
         *_rows("ruff", *_RUFF),
         *_rows("npm", *_NODE),
+        *_rows("make cc", *_MAKE),
         *_rows("cc", *_C),
         *_rows("cargo", *_CARGO),
         *_rows("go", *_GO),

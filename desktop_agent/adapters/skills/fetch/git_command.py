@@ -59,6 +59,7 @@ _COMPLAINTS = (
      "{host} did not take your ssh key, or has no such repository."),
     ("dubious ownership", "That repository belongs to another user of this computer. Copy it."),
     ("could not read username", "{private}"),
+    ("unable to get password", "{private}"),
     ("terminal prompts disabled", "{private}"),
     ("authentication failed", "{private}"),
     ("couldn't find remote ref head",
