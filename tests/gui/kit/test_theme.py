@@ -65,6 +65,8 @@ def test_text_can_be_read_in_any_contrast_theme(base, text, highlight, link):
     schemes = json.loads(paths.resource("theme.json").read_text("utf-8"))["color"]
     found = {token: QColor(color) for token, color in contrasting(schemes, system).items()}
     assert (found["canvas"], found["fg"]) == (QColor(base), QColor(text))
+    assert found["raised"] == found["warnSoft"] == QColor(base), "soft grounds give way"
+    assert found["muted"] == found["line"] == QColor(text), "so does grey"
     for ground in ("window", "canvas", "raised", "sunken", "sel", "active", "hover"):
         for ink in ("fg", "muted", "subtle"):
             assert contrast(found[ink], found[ground]) >= 4.5
