@@ -21,14 +21,16 @@ def put(folder: Path, says: str) -> None:
 
 
 async def said(words: tuple[str, ...], directory: Path, path: Path) -> str:
-    """Return what a server's command wrote until it ended."""
+    """Return what a server's command wrote until the end of its output."""
     wrote, ended = bytearray(), asyncio.Event()
 
     async def take(data: bytes) -> None:
         wrote.extend(data)
+        if not data:
+            ended.set()
 
     environment = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
-    command = ServerCommand(words, str(directory), environment, None, take, lambda _: ended.set())
+    command = ServerCommand(words, str(directory), environment, None, take, lambda _: None)
     await ended.wait()
     await command.close()
     return wrote.decode().strip()
