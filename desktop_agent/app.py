@@ -61,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--self-check": _self_check,
         "--version": lambda _: _print(f"desktop-agent {__version__}"),
         "--help": lambda _: _print(USAGE),
+        "-h": lambda _: _print(USAGE),
     }
     if problem := _user_problem(first):
         return (_refuse if first in starts else _refuse_window)(problem)

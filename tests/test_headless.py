@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from desktop_agent import paths
+from desktop_agent import app, paths
 from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
@@ -302,10 +302,17 @@ def test_a_mistake_on_the_command_line_is_one_sentence_and_2(
     assert word in ended.stderr
 
 
-def test_help_is_help(folder: Path) -> None:
-    ended = run("--help")
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_is_help(folder: Path, option: str) -> None:
+    ended = run(option)
     assert ended.returncode == 0
     assert "--max-steps" in ended.stdout
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_of_the_whole_app_is_help(capfd: pytest.CaptureFixture[str], option: str) -> None:
+    assert app.main([option]) == 0
+    assert "desktop-agent run" in capfd.readouterr().out
 
 
 def test_it_runs_where_no_qt_is_installed(folder: Path) -> None:

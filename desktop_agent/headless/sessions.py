@@ -148,10 +148,12 @@ def _list(given: argparse.Namespace) -> None:
 def _search(given: argparse.Namespace) -> None:
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
+    is_complete = True
     for _, reader in _readers():
         infos = {info.id: info for info in reader.sessions()}
         hidden = [info.id for info in infos.values() if info.deleted_at]
         found = reader.search(given.text, _MOST_HITS, hidden)
+        is_complete = is_complete and found.is_complete
         for one in found.titles:
             rows.append(_row(infos[one]))
             lines.append(_line(infos[one]))
@@ -159,6 +161,8 @@ def _search(given: argparse.Namespace) -> None:
             rows.append(_hit(hit, infos[hit.session_id]))
             lines.append(f"{_line(infos[hit.session_id])}\n    {one_line(hit.line, _LINE)}")
     _write(given.output, rows, lines)
+    if not is_complete:
+        sys.stderr.write("Only the newest messages are listed: more words find the others.\n")
 
 
 def _show(given: argparse.Namespace) -> None:

@@ -55,8 +55,8 @@ def make_parser(command: Literal["undo", "redo"]) -> Parser:
     parser = Parser(
         prog=f"desktop-agent {command}",
         description=what,
-        epilog="Exit codes: 0 done, 1 failed or something that changed since was kept, 2 wrong "
-        f"usage.{ids if command == 'undo' else ''}",
+        epilog="Exit codes: 0 done, 1 failed, or something stays as it is (it changed since, or "
+        f"can't be put back), 2 wrong usage.{ids if command == 'undo' else ''}",
         allow_abbrev=False,
     )
     add = parser.add_argument
@@ -108,7 +108,7 @@ async def _run(command: str, given: argparse.Namespace) -> int:
         report = await engine.undo(scope, choices, plan)
         if report.problem:
             sys.stderr.write(f"{report.problem}\n")
-        return _show(session, _as_done(report), given, 1 if report.kept else 0)
+        return _show(session, _as_done(report), given, 1 if report.kept or report.lost else 0)
     finally:
         await backend.close()
 

@@ -63,6 +63,17 @@ def test_sessions_are_listed_found_and_shown_while_the_app_has_them_open(
         assert page.out.startswith("<!DOCTYPE html>")
 
 
+def test_a_search_says_that_it_lists_the_newest_only(
+    store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert not Run(capfd, "search", "lanterns").err
+    with closing(SqliteStore(store)) as held:
+        held.record(SESSION, *(user(f"the {number}th lantern") for number in range(60)))
+    found = Run(capfd, "search", "lantern", "--output", "jsonl")
+    assert len(found.out.splitlines()) >= 50
+    assert "Only the newest messages are listed" in found.err
+
+
 def test_what_an_update_or_damage_left_beside_a_run_is_no_session_and_stays_as_it_is(
     store: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -104,6 +104,16 @@ def test_what_changed_since_is_kept_and_the_exit_code_says_so(folder: Path) -> N
     assert not (folder / "b.txt").exists()
 
 
+def test_what_can_not_be_put_back_is_named_and_the_exit_code_says_so(folder: Path) -> None:
+    with (folder / "notes.md").open("wb") as notes:
+        notes.truncate(200 << 20)  # more than is kept of a file
+    work(folder)
+    undone = run("undo", "work")
+    assert undone.returncode == 1
+    assert "lost     notes.md" in undone.stdout
+    assert not (folder / "b.txt").exists()
+
+
 def test_mistakes_are_one_sentence_and_no_traceback(folder: Path) -> None:
     assert run("undo").returncode == 2
     assert run("undo", "no/id").returncode == 2
