@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.gui.kit.accessible import NamedChoice
 from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.safe_text import label_text, plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, Separator, TextLabel, column, row
 
@@ -250,11 +251,16 @@ def item_row(
     detail: str,
     *trailing: QWidget | None,
     token: str = "muted",
-    elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    wraps: bool = False,
 ) -> QWidget:
-    """Return a line for a thing of a list, with what stands at its end."""
+    """Return a line for a thing of a list, with what stands at its end; the title may wrap."""
     line = QWidget()
-    name, more = ElidedLabel(title, elide, "strong"), ElidedLabel(detail, role="subtle")
+    name: QWidget = ElidedLabel(title, role="strong")
+    if wraps:
+        name = TextLabel(label_text(title), "strong", wraps=True)
+        name.setMinimumWidth(1)  # a long word must not make the page wider
+        name.setToolTip(plain_tip(title))
+    more = ElidedLabel(detail, role="subtle")
     ends = [widget for widget in trailing if widget is not None]
     mark = IconLabel(theme, icon, token, 16)
     row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
+from PySide6.QtCore import QDateTime, QLocale, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import Rule
@@ -13,6 +13,9 @@ from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import Chip, IconButton
 from desktop_agent.gui.settings.rows import SettingGroup, item_row
 from desktop_agent.gui.transcript.cards.approval_text import rule_text
+
+# Of a title that is longer than both, its beginning and its end.
+_HALF = 120
 
 
 class RuleList(SettingGroup):
@@ -48,10 +51,10 @@ class RuleList(SettingGroup):
         delete.clicked.connect(lambda: self.rule_deleted.emit(rule))
         icon, token = ("ban", "err") if rule.is_deny else ("shield-check", "ok")
         # What tells rules apart stands at the end.
-        middle = Qt.TextElideMode.ElideMiddle
-        line = item_row(
-            self._theme, icon, title, detail, Chip(scope), delete, token=token, elide=middle
-        )
+        shown = f"{title[:_HALF]}…{title[-_HALF:]}" if len(title) > 2 * _HALF else title
+        ends = (Chip(scope), delete)
+        wraps = not self._of_hosts
+        line = item_row(self._theme, icon, shown, detail, *ends, token=token, wraps=wraps)
         line.setObjectName("ruleRow")
         line.setAccessibleName(f"{title}, {scope}, {detail}")
         return line

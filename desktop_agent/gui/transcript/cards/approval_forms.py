@@ -200,9 +200,10 @@ def rule_menu(parent: QWidget, choices: RuleChoices, choose: Callable[[Rule], No
         pattern = with_marks(rule.pattern)
         left = room - metrics.horizontalAdvance(words) + metrics.horizontalAdvance(pattern)
         cut = metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, max(left, least))
+        before, _, after = words.partition(pattern) if pattern else (words, "", "")
         # Large letters on a small screen: then words before the pattern go as well.
-        fitting = words.replace(pattern, cut, 1)
-        shown = metrics.elidedText(fitting, Qt.TextElideMode.ElideMiddle, room)
+        left = room - metrics.horizontalAdvance(cut + after)
+        shown = metrics.elidedText(before, Qt.TextElideMode.ElideRight, left) + cut + after
         action = menu.addAction(shown.replace("&", "&&"))
         action.setToolTip(plain_tip(words) if shown != words else "")
         action.triggered.connect(lambda _=False, r=rule: choose(r))
