@@ -28,8 +28,8 @@ MAGIC = b"AI\x02"
 _SOURCES = linux_tree.HERE / "linux" / "appimage_runtime"
 _NEEDED = ("squashfuse/ll.h", "fuse3/fuse_lowlevel.h", "zstd.h")
 # Our image is packed with zstd: what unpacks the others is never called, and need not be there.
-_OTHERS = ("uncompress", "lzma_stream_buffer_decode", "lzo1x_decompress_safe",
-           "LZ4_decompress_safe")  # fmt: skip
+_OTHERS = ("uncompress", "lzma_stream_buffer_decode", "lzma_alone_decoder", "lzma_code",
+           "lzma_end", "lzo1x_decompress_safe", "LZ4_decompress_safe")  # fmt: skip
 _LIBRARIES = ("squashfuse_ll", "squashfuse", "fuse3", "zstd")
 _PACKAGES = ("libsquashfuse-dev", "libfuse3-dev", "libzstd-dev", "libc6-dev")
 
