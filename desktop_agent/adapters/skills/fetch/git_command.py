@@ -73,7 +73,7 @@ _COMPLAINTS = (
     ("failed to connect", "{host} can't be reached. Check the address and your connection."),
     ("certificate", "{host} can't prove that it is {host}. Nothing was fetched."),
     ("not allowed", "{elsewhere}"),
-    ("not supported or disabled", "{elsewhere}"),
+    ("disabled", "{elsewhere}"),
     ("is this a git repository", "{missing}"),
     ("returned error: 403", "{private}"),
     ("requested url returned error", "{host} answered with an error. Try again later."),
