@@ -317,7 +317,8 @@ async def test_a_fetch_that_is_given_up_ends_git_and_leaves_nothing(
             await job
         assert list(place.iterdir()) == []
         async with asyncio.timeout(HANG_S):
-            while _processes_of(str(place)):  # what was killed takes a moment to be gone
+            # What was killed takes a moment to be gone.
+            while _processes_of(str(place)):  # noqa: ASYNC110 - of other processes
                 await asyncio.sleep(0)
         over.set()
     await library.close()
