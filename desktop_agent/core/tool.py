@@ -96,6 +96,10 @@ class FileMemory(Protocol):
         """Return the digest last seen, or None when the file was never read."""
         ...
 
+    def is_forgotten(self, path: Path) -> bool:
+        """Whether the agent may have seen the file, and nobody knows any more what it held."""
+        ...
+
 
 class OutputFile(Protocol):
     """A file that takes what is cut out of a result. A full disk or limit only ends the file."""

@@ -17,7 +17,7 @@ from desktop_agent.core.tool import Tool
 from desktop_agent.tools.builtin import builtin_tools
 from tests.engine.rig import Rig
 from tests.helpers.patience import HANG_S
-from tests.helpers.scripted import calls, says
+from tests.helpers.scripted import MemoryStore, calls, says
 
 
 class RealRig(Rig):
@@ -64,6 +64,30 @@ async def test_a_file_that_changed_behind_the_card_is_not_touched(tmp_path: Path
     await rig.until(TurnEnded)
     assert path.read_text() == "the person's own\n"
     assert not rig.of(ToolStarted)
+
+
+async def test_after_a_restart_what_the_person_saved_meanwhile_is_not_written_over(
+    tmp_path: Path,
+) -> None:
+    path, store = tmp_path / "a.txt", MemoryStore()
+    path.write_text("one\n")
+    rig = RealRig(
+        tmp_path, calls(("read", {"path": "a.txt"})), says("ok"), store=store, mode="free"
+    )
+    await rig.run("look")
+    await rig.engine.close()
+    path.write_text("one\nthe person's own\n")
+    ours = ("write", {"path": "a.txt", "content": "ours\n"})
+    made = ("write", {"path": "new.txt", "content": "new\n"})
+    script = [calls(made), calls(ours), calls(("read", {"path": "a.txt"})), calls(ours), says("ok")]
+    rig = RealRig(tmp_path, *script, store=store, mode="free")
+    rig.engine.open_session(rig.session_id)
+    await rig.run("write")
+    wrote, refused, again, done = rig.results
+    assert (wrote.is_error, refused.is_error, done.is_error) == (False, True, False)
+    assert "may have changed since you saw it" in refused.text
+    assert "the person's own" in again.text
+    await rig.engine.close()
 
 
 async def test_a_link_put_behind_the_card_is_not_followed(tmp_path: Path) -> None:

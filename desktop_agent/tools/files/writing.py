@@ -136,6 +136,9 @@ def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
     if old == new:
         raise ToolError(f"{name} already has exactly this content; nothing was written.")
     _require_unchanged(path, name, old, ctx)
+    # What `read` would refuse can't have been seen either.
+    if ctx.files.is_forgotten(path) and decode(old) is not None:
+        raise ToolError(f"{name} may have changed since you saw it. Read it, then change it.")
     return _change(path, name, old, new)
 
 
