@@ -12,7 +12,7 @@ from desktop_agent.core.changes import FileKind
 from desktop_agent.engine.workspace.birth import born_ns, is_named_late
 from desktop_agent.engine.workspace.junctions import is_junction
 from desktop_agent.engine.workspace.safe_open import open_beneath
-from desktop_agent.file_history.names import LONGEST
+from desktop_agent.file_history.names import LONGEST, parents
 from desktop_agent.file_history.values import Entry, PathChange
 
 CACHE_TAG = b"CACHEDIR.TAG"
@@ -127,11 +127,26 @@ def read_beginning(root: int, path: bytes, relative: bytes, most: int) -> bytes:
 
 
 def git_head(root: bytes) -> bytes:
-    """Return what tells which commit the repository of a folder is at; empty without one."""
-    head = _small_file(root + b"/.git/HEAD")
+    """Return what tells which commit the repository around a folder is at; empty without one."""
+    place = _git_place(root)
+    head = _small_file(place + b"/HEAD") if place else b""
     if head.startswith(b"ref: refs/") and b".." not in head and b"\0" not in head:
-        head += _small_file(root + b"/.git/" + head[5:].strip())
+        common = _small_file(place + b"/commondir").strip().replace(b"\0", b"")
+        shared = os.path.join(place, common)  # noqa: PTH118 - bytes
+        head += _small_file(shared + b"/" + head[5:].strip())
     return head
+
+
+def _git_place(root: bytes) -> bytes:
+    """Return where git keeps what it knows of a folder: a worktree and a submodule name it."""
+    for above in (root, *parents(root)):
+        git = above + b"/" + _LEFT_OUT
+        if os.path.isdir(git):  # noqa: PTH112 - bytes
+            return git
+        named = _small_file(git)
+        if named.startswith(b"gitdir: ") and b"\0" not in named:
+            return os.path.join(above, named[8:].strip())  # noqa: PTH118
+    return b""
 
 
 def _small_file(path: bytes) -> bytes:

@@ -347,15 +347,21 @@ def test_a_repository_is_never_looked_into(place: Place) -> None:
     assert place.changed(place.capture.end(set_id)) == [("inner/a.txt", "created")]
 
 
-def test_it_is_said_that_commits_stay_when_a_command_made_some(place: Place) -> None:
+@pytest.mark.parametrize("kind", ["top", "below", "worktree"])
+def test_it_is_said_that_commits_stay_when_a_command_made_some(place: Place, kind: str) -> None:
     git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
-    subprocess.run([*git, "init", "-q", place.root], check=True)
+    top = {"top": place.root, "below": place.root.parent, "worktree": place.root.parent / "main"}
+    subprocess.run([*git, "init", "-q", top[kind]], check=True)
+    if kind == "worktree":
+        commit = ["commit", "-q", "--allow-empty", "-m", "a"]
+        subprocess.run([*git, *commit], cwd=top[kind], check=True)
+        subprocess.run([*git, "worktree", "add", "-q", place.root], cwd=top[kind], check=True)
     set_id, _ = place.begin("c1")
     (place.root / "a.txt").write_text("a")
     assert place.capture.end(set_id).recorded[0].changes.unheld == ()
     set_id, _ = place.begin("c2")
     (place.root / "b.txt").write_text("b")
-    subprocess.run([*git, "add", "-A"], cwd=place.root, check=True)
+    subprocess.run([*git, "add", "."], cwd=place.root, check=True)
     subprocess.run([*git, "commit", "-qm", "b"], cwd=place.root, check=True)
     (said,) = place.capture.end(set_id).recorded[0].changes.unheld
     assert "Commits" in said
