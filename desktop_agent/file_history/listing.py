@@ -22,6 +22,7 @@ _CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 CLOCK_NS = 20_000_000
 # git's own files are never touched.
 _LEFT_OUT = b".git"
+_OTHERS = {b".hg", b".jj", b".svn", b".bzr"}
 _Identity = tuple[str, int, int, int]
 
 
@@ -135,6 +136,35 @@ def git_head(root: bytes) -> bytes:
         shared = os.path.join(place, common)  # noqa: PTH118 - bytes
         head += _small_file(shared + b"/" + head[5:].strip())
     return head
+
+
+class Repositories:
+    """Which paths are what version control keeps for itself, as long as it stands.
+
+    git's own files may have any name: those of a bare repository, of which worktrees are used.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, bool | None] = {}
+
+    def own(self, path: bytes) -> bool:
+        """Whether a path lies in what is a repository's own; a worktree in it does not."""
+        for above in parents(path):
+            if above not in self._known:
+                self._known[above] = _is_own(above)
+            if (is_own := self._known[above]) is not None:
+                return is_own
+        return False
+
+
+def _is_own(folder: bytes) -> bool | None:
+    """Return None where the folder above has to tell."""
+    if os.path.lexists(folder + b"/" + _LEFT_OUT):
+        return False
+    if os.path.basename(folder) in _OTHERS:  # noqa: PTH119 - bytes
+        return kind_at(folder) == "folder" or None
+    parts = [kind_at(folder + b"/" + name) for name in (b"HEAD", b"objects", b"refs")]
+    return parts == ["file", "folder", "folder"] or None
 
 
 def _git_place(root: bytes) -> bytes:

@@ -19,6 +19,7 @@ from desktop_agent.core.changes import (
     UndoScope,
 )
 from desktop_agent.file_history import disk, names, timeline
+from desktop_agent.file_history.listing import Repositories
 from desktop_agent.file_history.merge import LARGEST, Merged, Merger
 from desktop_agent.file_history.packs import LARGEST_COPY, Packs
 from desktop_agent.file_history.timeline import Row, Timeline
@@ -80,11 +81,15 @@ class Planner:
         self._packs = packs
         self._merger = merger
         self._limits = limits
+        self._begin()
+
+    def _begin(self) -> None:
         self._merges = self._merged = 0
+        self._repositories = Repositories()
 
     def plan(self, scope: UndoScope) -> Detail:
         """Return what an undo of the scope would do now."""
-        self._merges = self._merged = 0
+        self._begin()
         rows = self._timeline.of_scope(scope)
         chosen = dict(timeline.selected(rows, scope))
         root = _newest_root(chosen.values())
@@ -98,7 +103,7 @@ class Planner:
 
     def plan_result(self, scope: UndoScope) -> Detail:
         """Return what applying a result would do now; its id is the set's of the scope."""
-        self._merges = self._merged = 0
+        self._begin()
         chosen, rows = self._timeline.of_result(scope.set_id)
         if not chosen:
             raise UndoError("That result is not kept any more.")
@@ -169,7 +174,7 @@ class Planner:
         return moved
 
     def _why_lost(self, path: bytes, now: FileState, target: FileState, after: FileState) -> str:
-        if why := _why_never_kept(path):
+        if why := self._why_never_kept(path):
             return why
         if target.kind == "absent" and not target.is_held:
             return "It may have been moved here from where nothing is kept, so it stays."
@@ -185,6 +190,13 @@ class Planner:
         if now.kind == "folder" and not after.is_held:
             return "What is in the folder was not kept, so it stays."
         return ""
+
+    def _why_never_kept(self, path: bytes) -> str:
+        if names.is_git(path):
+            return "It belongs to git, whose files are left alone."
+        if self._repositories.own(path):
+            return "It belongs to a repository, whose own files are left alone."
+        return "Its path is too long for it to be kept." if len(path) >= names.LONGEST else ""
 
     def _is_kept(self, state: FileState) -> bool:
         if state.kind in {"file", "link"}:
@@ -223,12 +235,6 @@ def missing_folders(items: Iterable[Item], root: bytes) -> list[bytes]:
                 break
             found.add(above)
     return sorted(found)
-
-
-def _why_never_kept(path: bytes) -> str:
-    if names.is_git(path):
-        return "It belongs to git, whose files are left alone."
-    return "Its path is too long for it to be kept." if len(path) >= names.LONGEST else ""
 
 
 def _is_moved_in(row: Row) -> bool:

@@ -80,6 +80,30 @@ def test_what_belongs_to_git_is_never_written(folder: Folder) -> None:
     assert path.read_text() == "evil"
 
 
+@pytest.mark.parametrize("name", [".bare", ".hg", ".jj"])
+def test_what_a_repository_of_another_name_keeps_stays_while_it_stands(
+    folder: Folder, name: str
+) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", folder.root / name], check=True)
+    folder.write(f"{name}/tree/.git", "gitdir: ../worktrees/tree\n")
+    with folder.call("commit"):
+        folder.write(f"{name}/objects/ab/cd", "a commit")
+        folder.write(f"{name}/refs/heads/main", "abcd")
+        folder.write(f"{name}/tree/a.txt", "a")
+        folder.write("b.txt", "b")
+    # What the person committed since needs what was committed before.
+    folder.write(f"{name}/refs/heads/main", "1234")
+    assert folder.prospects()[f"{name}/objects/ab/cd"] == "lost"
+    folder.undo()
+    assert folder.text(f"{name}/objects/ab/cd") == "a commit"
+    assert (folder.text("b.txt"), folder.text(f"{name}/tree/a.txt")) == (None, None)
+    before = everything(folder.root)
+    with folder.call("delete"):
+        shutil.rmtree(folder.root / name)
+    folder.undo(call_id="delete")
+    assert {path for path in before if "/tree/" not in path} <= everything(folder.root).keys()
+
+
 @pytest.mark.parametrize("doing", ["deleted", "changed"])
 def test_a_folder_that_becomes_a_link_during_an_undo_leads_nothing_out(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, doing: str
