@@ -96,8 +96,11 @@ class FileMemory(Protocol):
         """Return the digest last seen, or None when the file was never read."""
         ...
 
-    def is_forgotten(self, path: Path) -> bool:
-        """Whether the agent may have seen the file, and nobody knows any more what it held."""
+    def is_outdated(self, path: Path, written_at: float) -> bool:
+        """Whether a file was written (seconds since 1970) after the agent may have seen it.
+
+        Of one that it saw before a restart, of which nobody knows any more what it held.
+        """
         ...
 
 

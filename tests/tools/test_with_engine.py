@@ -77,6 +77,8 @@ async def test_after_a_restart_what_the_person_saved_meanwhile_is_not_written_ov
     await rig.run("look")
     await rig.engine.close()
     path.write_text("one\nthe person's own\n")
+    later = time.time() + 60
+    os.utime(path, (later, later))
     ours = ("write", {"path": "a.txt", "content": "ours\n"})
     made = ("write", {"path": "new.txt", "content": "new\n"})
     script = [calls(made), calls(ours), calls(("read", {"path": "a.txt"})), calls(ours), says("ok")]
@@ -85,7 +87,7 @@ async def test_after_a_restart_what_the_person_saved_meanwhile_is_not_written_ov
     await rig.run("write")
     wrote, refused, again, done = rig.results
     assert (wrote.is_error, refused.is_error, done.is_error) == (False, True, False)
-    assert "may have changed since you saw it" in refused.text
+    assert "changed since you last looked" in refused.text
     assert "the person's own" in again.text
     await rig.engine.close()
 

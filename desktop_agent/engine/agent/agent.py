@@ -122,7 +122,7 @@ class Agent:
         self._forget_files()
 
     def _forget_files(self) -> None:
-        self.files, self._recent = FilesSeen(goes_on=bool(self._history)), RecentCalls()
+        self.files, self._recent = FilesSeen(self._history), RecentCalls()
         self._setup.forget(self.id)
 
     # -- what others see ---------------------------------------------------------------

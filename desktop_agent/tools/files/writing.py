@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import glob
 import os
 import stat
@@ -137,8 +138,8 @@ def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
         raise ToolError(f"{name} already has exactly this content; nothing was written.")
     _require_unchanged(path, name, old, ctx)
     # What `read` would refuse can't have been seen either.
-    if ctx.files.is_forgotten(path) and decode(old) is not None:
-        raise ToolError(f"{name} may have changed since you saw it. Read it, then change it.")
+    if ctx.files.is_outdated(path, _written_at(path)) and decode(old) is not None:
+        raise ToolError(f"{name} changed since you last looked. Read it, then change it.")
     return _change(path, name, old, new)
 
 
@@ -186,6 +187,14 @@ def _content(path: Path, ctx: ToolContext) -> bytes | None:
     if len(content) > WHOLE:
         raise ToolError(f"{path.name} is larger than {WHOLE // 1_000_000} MB.")
     return content
+
+
+def _written_at(path: Path) -> float:
+    """Return when a file was last written or put where it is, 0 if it is gone meanwhile."""
+    with contextlib.suppress(OSError):
+        status = path.lstat()
+        return max(status.st_mtime, status.st_ctime)
+    return 0.0
 
 
 def _require_unchanged(path: Path, name: str, old: bytes, ctx: ToolContext) -> None:
