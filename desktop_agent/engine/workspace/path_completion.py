@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from desktop_agent.engine.workspace.junctions import without_junctions
 # Folders that hold what tools made, not what people name; and a bound for huge trees.
 _SKIPPED = {".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache"}
 _LOOKED_AT = 20_000
+# One folder counts as this part of the bound at most, so that others are looked at too.
+_PARTS = 10
 
 
 def complete_path(root: str, typed: str, limit: int) -> tuple[str, ...]:
@@ -37,15 +40,19 @@ def _folded(text: str) -> str:
 
 
 def _walk(root: Path) -> Iterator[str]:
-    seen = 0
-    for directory, folders, files in os.walk(root):
-        entered = without_junctions(directory, folders)
-        folders[:] = sorted(f for f in entered if f not in _SKIPPED)
+    """Yield what lies nearest first, so that no folder of many files hides its neighbours."""
+    waiting, seen = deque([str(root)]), 0
+    while waiting and seen <= _LOOKED_AT:
+        directory = waiting.popleft()
+        if (listed := next(os.walk(directory), None)) is None:
+            continue
+        _, entered, files = listed
+        folders = [f for f in without_junctions(directory, entered) if f not in _SKIPPED]
         relative = Path(directory).relative_to(root)
-        for name in folders:
+        for name in sorted(folders, key=lambda name: (name.startswith("."), name)):
             yield f"{(relative / name).as_posix()}/"
+            if not os.path.islink(path := os.path.join(directory, name)):  # noqa: PTH114, PTH118
+                waiting.append(path)
         for name in sorted(files):
             yield (relative / name).as_posix()
-        seen += len(files) + len(folders)
-        if seen > _LOOKED_AT:
-            return
+        seen += min(len(files) + len(folders), _LOOKED_AT // _PARTS)
