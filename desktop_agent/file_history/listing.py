@@ -11,6 +11,7 @@ import msgspec
 from desktop_agent.core.changes import FileKind
 from desktop_agent.engine.workspace.birth import born_ns, is_named_late
 from desktop_agent.engine.workspace.junctions import is_junction
+from desktop_agent.engine.workspace.replacing import is_temporary
 from desktop_agent.engine.workspace.safe_open import open_beneath
 from desktop_agent.file_history.names import LONGEST, parents
 from desktop_agent.file_history.values import Entry, PathChange
@@ -39,8 +40,9 @@ _READ = flags("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 
 
 class Listing(msgspec.Struct):
-    """What a folder holds: entries that were not read (no digest), by name, without `.git`.
+    """What a folder holds: entries that were not read (no digest), by name.
 
+    `.git` is left out, and what a tool is still writing, which is a file only under its own name.
     `linked` are the files that have other names as well. `is_readable` is False where the system
     refuses to list it, or to tell what is in it.
     """
@@ -61,7 +63,7 @@ def list_folder(path: bytes, device: int) -> Listing:
             for one in found:
                 if len(path) + 1 + len(one.name) >= LONGEST:
                     listing.entries[one.name] = Entry("other")
-                elif one.name != _LEFT_OUT:
+                elif one.name != _LEFT_OUT and not is_temporary(one.name):
                     try:
                         # On Windows what the folder says of an entry tells no number and device.
                         status = os.lstat(one) if _IS_WINDOWS else one.stat(follow_symlinks=False)

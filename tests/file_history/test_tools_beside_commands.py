@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.pipes.file_capture import FileWrite
+from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.workspace import safe_open
 from tests.file_history.places import Place, S, state_of
 
 
@@ -87,3 +89,25 @@ def test_what_commands_do_in_folders_that_a_file_tool_made_is_found(any_place: P
     assert found == [("src/new/b.py", "changed"), ("src/new/inner/c.py", "created")]
     any_place.undo()
     assert state_of(any_place.root) == before
+
+
+def test_what_a_tool_is_still_writing_is_no_file_that_an_undo_brings_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = place.root / "a.txt"
+    path.write_text("one")
+    look_at_all(place)
+    before = state_of(place.root)
+    looks: list[str] = []
+
+    def look_at_it(_: int) -> None:
+        """Another agent's command begins while the disk takes its time."""
+        looks.extend(place.begin("make")[:1] if not looks else ())
+
+    monkeypatch.setattr(safe_open, "to_disk", look_at_it)
+    write, _ = place.begin("write", kind="tool", write=FileWrite(bytes(path), b"one", b"two"))
+    safe_open.write_atomic(Workspace(str(place.root)), path, b"two")
+    place.capture.end(write)
+    assert place.changed(place.capture.end(looks[0])) == []
+    place.undo()
+    assert state_of(place.root) == before

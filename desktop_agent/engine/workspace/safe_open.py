@@ -29,6 +29,7 @@ from desktop_agent.engine.workspace.containment import (
     shown,
     with_temporary,
 )
+from desktop_agent.engine.workspace.replacing import temporary_name
 from desktop_agent.engine.workspace.to_disk import to_disk
 
 _SYS_OPENAT2 = 437
@@ -248,7 +249,7 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
     old = _status(folder, name)
     if old is not None:
         require_regular(old, resolved)
-    temporary = f".{os.urandom(8).hex()}.tmp"
+    temporary = temporary_name()
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
     descriptor = os.open(temporary, flags, 0o666, dir_fd=folder)
     try:

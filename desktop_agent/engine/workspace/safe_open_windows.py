@@ -15,7 +15,7 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.core.workspace import Folders
 from desktop_agent.engine.base.digests import sha256
 from desktop_agent.engine.workspace.containment import OutsideWorkspace, root_of
-from desktop_agent.engine.workspace.replacing import replace
+from desktop_agent.engine.workspace.replacing import replace, temporary_name
 from desktop_agent.engine.workspace.windows_names import without_prefix
 
 # Held from the last look at a file until it is replaced.
@@ -56,7 +56,7 @@ def write_atomic(
 
 
 def _replace(folders: Folders, resolved: Path, content: bytes, expected: str | None) -> None:
-    temporary = resolved.with_name(f".{os.urandom(8).hex()}.tmp")
+    temporary = resolved.with_name(temporary_name())
     try:
         with temporary.open("xb") as file:
             _require_within(folders.write_roots, _final_path(file.fileno()))
