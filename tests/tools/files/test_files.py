@@ -516,6 +516,30 @@ async def test_edits_sent_as_json_text_are_understood(bench: Bench) -> None:
     assert path.read_text() == "b"
 
 
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        ("a\r\nb\nc\r\n", "a\nb\nc", "x\ny\nz", "x\r\ny\nz\r\n"),
+        ("a\r\nb\nc\r\n", "b\nc\n", "1\n2\n3\n", "a\r\n1\n2\r\n3\r\n"),
+        ("a\nb\nc\r\nd\n", "c\nd", "", "a\nb\n\n"),
+        ("a\nb\na\r\nb\n", "a\nb\n", "c\nd\n", "c\nd\nc\r\nd\n"),
+        ("a\r\nb\n", "a\r\nb", "a\nb", "a\nb\n"),
+    ],
+)
+async def test_lines_are_found_however_each_of_them_ends(
+    bench: Bench, before: str, old: str, new: str, after: str
+) -> None:
+    file = bench.put("a.txt", before)
+    await bench.run(read, path="a.txt")
+    is_twice = before.count("a") > 1
+    if is_twice:
+        with pytest.raises(ToolError, match="2 times"):
+            await bench.run(edit, path="a.txt", old_string=old, new_string=new)
+    one = {"old_string": old, "new_string": new, "replace_all": is_twice}
+    await bench.run(edit, path="a.txt", **one)
+    assert file.read_bytes() == after.encode()
+
+
 async def test_mixed_line_ends_are_left_alone(bench: Bench) -> None:
     path = bench.put("a.txt", "a\r\nb\nc\r\n")
     await bench.run(read, path="a.txt")
