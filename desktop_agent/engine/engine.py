@@ -113,7 +113,7 @@ class Engine(
         of = (self._agents, self._new_agent, self._forget_session, self._erase_session)
         self._sessions, self._permits = Sessions(store, emit, outputs, *of), self._dispatch.permits
         self._skills = around.new_skills and around.new_skills(partial(self._tell_skills, emit))
-        self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, emit)
+        self._toolbox.more = self._mcp = self._new_mcp(around.new_mcp, held, self._agents.work_in)
 
     def _new_context(self, around: Environment, outputs: OutputFiles) -> ContextServices:
         windows, is_asked = Windows(around, self._current_settings), self._questions.is_open

@@ -15,6 +15,7 @@ from desktop_agent.adapters.mcp.servers_file import McpFile
 from desktop_agent.core.approvals import AllowAlways, AllowOnce, Decision
 from desktop_agent.core.events import ApprovalRequested, McpChanged
 from desktop_agent.core.mcp import McpServer, McpState
+from desktop_agent.engine.mcp.ports import McpConnector
 from desktop_agent.engine.mcp.servers import Servers, Surroundings
 from desktop_agent.tools.shell.environment import command_environment
 from tests.engine.rig import Rig
@@ -51,6 +52,7 @@ class McpRig(Rig):
         *script: Any,
         servers: Sequence[McpServer] = (),
         environment: dict[str, str] | None = None,
+        connector: McpConnector | None = None,
         **more: Any,
     ) -> None:
         self.config = tmp_path / "config"
@@ -59,9 +61,10 @@ class McpRig(Rig):
         for server in servers:
             self.file.save(server)
         self.connector = HostedServers(lambda: command_environment({}))
+        spoken_with = connector or self.connector
 
         def new_mcp(around: Surroundings) -> Servers:
-            self.servers = Servers(self.connector, self.file, tmp_path / "spare", around)
+            self.servers = Servers(spoken_with, self.file, tmp_path / "spare", around)
             return self.servers
 
         more.setdefault("is_machine_sandbox", "sandbox" not in more)

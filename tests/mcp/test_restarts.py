@@ -6,6 +6,7 @@ import asyncio
 import selectors
 from collections.abc import Coroutine, Iterator
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,8 @@ from desktop_agent.core.mcp import McpError, McpOffer, McpServer, McpTool
 from desktop_agent.engine.mcp import instance
 from desktop_agent.engine.mcp.instance import Instance
 from desktop_agent.engine.mcp.ports import Launch, Listener
+from tests.helpers.scripted import Waits, says
+from tests.mcp.rig import McpRig
 
 _OFFER = McpOffer((McpTool("look"),))
 
@@ -32,28 +35,30 @@ class _Clock(selectors.DefaultSelector):
 
 
 class _Connection:
-    """Takes a second to end."""
+    """Takes so long to end."""
 
-    def __init__(self, still_open: set[Any]) -> None:
+    def __init__(self, still_open: set[Any], ends_in_s: float) -> None:
         self._still_open = still_open
+        self._ends_in_s = ends_in_s
         still_open.add(self)
 
     def log(self, most: int) -> tuple[()]:
         return ()
 
     async def close(self) -> None:
-        await asyncio.sleep(1)
+        await asyncio.sleep(self._ends_in_s)
         self._still_open.discard(self)
 
 
 class _Server:
     """Runs so many seconds at each start; None: it can't even begin. At last it runs on."""
 
-    def __init__(self, *runs: float | None) -> None:
+    def __init__(self, *runs: float | None, ends_in_s: float = 1.0) -> None:
         self.starts: list[float] = []
         self.still_open: set[Any] = set()
         self._runs: Iterator[float | None] = iter(runs)
         self.is_done = asyncio.Event()
+        self._ends_in_s = ends_in_s
 
     async def connect(self, launch: Launch, listener: Listener) -> Any:
         loop = asyncio.get_running_loop()
@@ -66,7 +71,7 @@ class _Server:
             loop.call_soon(self.is_done.set)
         else:
             loop.call_later(runs_s, listener.ended, "It was ended.", False)
-        return _Connection(self.still_open)
+        return _Connection(self.still_open, self._ends_in_s)
 
     async def close(self) -> None:
         pass
@@ -189,3 +194,22 @@ def test_a_call_that_waits_for_the_start_of_a_server_ends_when_that_is_taken_awa
                 await call
 
     _in_passing_time(work(), monkeypatch)
+
+
+async def test_a_folder_that_is_worked_in_keeps_its_server_however_many_others_are_looked_at(
+    tmp_path: Path,
+) -> None:
+    held = Waits(asyncio.Event(), answer=says("done"))
+    server = _Server(ends_in_s=0.0)
+    rig = McpRig(tmp_path, held, servers=[McpServer("one", "one")], connector=server)
+    try:
+        rig.send("work")
+        await held.reached.wait()
+        for number in range(9):
+            rig.engine.watch_mcp(str(tmp_path / str(number)))
+        rig.engine.list_mcp(rig.root)
+        assert rig.states()["one"].phase == "running", "the agent was to use it"
+        held.gate.set()
+        await rig.at_rest()
+    finally:
+        await rig.engine.close()

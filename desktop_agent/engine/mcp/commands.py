@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,6 +38,10 @@ class McpCommands(ABC):
     @abstractmethod
     def _current_settings(self) -> Settings:
         """Return the user's settings, as they are now."""
+
+    @abstractmethod
+    def _emit(self, event: Event) -> None:
+        """Tell the listener."""
 
     @abstractmethod
     def _check_thread(self) -> None:
@@ -181,7 +184,7 @@ class McpCommands(ABC):
         self,
         make: Callable[[Surroundings], Servers] | None,
         confinement: Confinement,
-        emit: Callable[[Event], None],
+        is_worked_in: Callable[[str], bool],
     ) -> Servers | None:
         if make is None:
             return None
@@ -194,7 +197,8 @@ class McpCommands(ABC):
                 # A server is of no session.
                 rules=lambda: self._approvals.rules_for(SessionId("")),
                 folder_config=self._folder_config,
-                emit=partial(tell, emit),
+                is_worked_in=is_worked_in,
+                emit=self._emit,
             )
         )
 

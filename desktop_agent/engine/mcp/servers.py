@@ -55,13 +55,14 @@ _OTHERWISE = (
 class Surroundings(msgspec.Struct, frozen=True):
     """What servers live in. `folder_config` returns a folder's `.mcp.json` and if it is trusted.
 
-    `rules` are those of no session.
+    `rules` are those of no session. `is_worked_in` tells whether an agent works in a folder now.
     """
 
     confinement: Confinement
     options: Callable[[], SandboxOptions]
     rules: Callable[[], Sequence[Rule]]
     folder_config: Callable[[str], tuple[str, bool]]
+    is_worked_in: Callable[[str], bool]
     emit: Callable[[Event], None]
 
 
@@ -157,7 +158,8 @@ class Servers:
                 self._end(known)
             folder[name] = self._begin(root, server)
         self._resting[root] = resting
-        for old in list(self._folders)[:-_MOST_ROOTS]:
+        at_rest = [one for one in self._folders if not self._around.is_worked_in(one)]
+        for old in at_rest[:-_MOST_ROOTS]:
             for instance in self._folders.pop(old).values():
                 self._end(instance)
         self._on_change(root)

@@ -111,6 +111,11 @@ class Agents:
             for agent in self.of_session(session_id)
         )
 
+    def work_in(self, root: str) -> bool:
+        """Whether a turn is under way in a session of this folder."""
+        working = (agent for agent in self._agents.values() if agent.is_running)
+        return any(agent.session.info.workspace.root == root for agent in working)
+
     def add(self, agent: Agent) -> None:
         """Take in an agent; its parent comes first."""
         self._agents[agent.id] = agent
