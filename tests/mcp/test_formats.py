@@ -162,9 +162,21 @@ def test_two_copies_of_the_app_forget_nothing_that_the_other_was_told_of_tools(
     later = McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}))
     assert later.known_digests("a") == {"add": "1", "look": "2"}
     assert later.known_digests("b") == {"do": "3"}
-    one.remove("a")
-    later = McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}))
-    assert later.known_digests("a") == {}
+
+
+def test_what_was_told_of_the_tools_of_a_server_is_known_when_another_takes_its_name(
+    tmp_path: Path,
+) -> None:
+    def new_file() -> McpFile:
+        return McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}))
+
+    file = new_file()
+    file.save(McpServer("github", "run"))
+    file.accept("github", {"add": "1"})
+    file.remove("github")
+    file.save(McpServer("github", "another"))
+    for now in (file, new_file()):
+        assert now.known_digests("github") == {"add": "1"}, "a rule for its tools is there still"
 
 
 def test_a_server_that_is_renamed_keeps_its_secrets_and_none_stays_behind(tmp_path: Path) -> None:

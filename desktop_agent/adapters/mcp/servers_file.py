@@ -126,14 +126,17 @@ class McpFile:
         return kept
 
     def remove(self, name: str) -> None:
-        """Forget a server and its secrets."""
+        """Forget a server and its secrets.
+
+        How its tools were described stays: rules for them do too, and another server of its name is
+        not to be used by those before the user was asked.
+        """
         for server in self._own():
             if server.name == name:
                 self._sign_out(server)
                 for owner in _owners(server):
                     self._secrets().delete_key(owner)
         self._change(lambda servers: servers.pop(_key(servers, name), None))
-        self._save_tools(name, None)
 
     def switch(self, server: McpServer, root: str) -> None:
         """Keep whether it is on, and which tools are off; what is not the user's for this run."""
@@ -265,15 +268,11 @@ class McpFile:
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return _Tools()
 
-    def _save_tools(self, server: str, digests: Mapping[str, str] | None) -> None:
-        """Keep more digests of a server, or none; what another copy of the app kept stays."""
+    def _save_tools(self, server: str, digests: Mapping[str, str]) -> None:
+        """Keep more digests of a server; what another copy of the app kept stays."""
         ours, theirs = self._tools().digests, self._read_tools().digests
-        all_ = {**ours, **theirs}
-        if digests is None:
-            all_.pop(server, None)
-        else:
-            all_[server] = {**ours.get(server, {}), **theirs.get(server, {}), **digests}
-        self._known = _Tools(all_)
+        known = {**ours.get(server, {}), **theirs.get(server, {}), **digests}
+        self._known = _Tools({**ours, **theirs, server: known})
         write_private(self._tools_path, msgspec.json.encode(self._known))
 
 
