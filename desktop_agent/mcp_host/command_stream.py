@@ -17,6 +17,8 @@ LONGEST_LINE = 32 * 1024 * 1024
 _HEAD, _LONGEST_ID = 200, 15
 # What is no message is left out, until it is as much as this without any message in between.
 MOST_JUNK = 4 * 1024 * 1024
+_NO_MCP = "It writes something else than MCP messages to its output."
+_TOO_LONG = f"It wrote a message of more than {LONGEST_LINE // 1024**2} MB, which is not taken."
 
 
 class Babble(Exception):
@@ -30,7 +32,7 @@ class Lines:
         self._pieces: list[bytes] = []
         self._held = 0
         self._junk = 0
-        self._is_skipping = False
+        self._is_skipping = self._has_skipped = False
         # The ids, as JSON, of what was asked in a way that can't be read.
         self.refused: list[str] = []
 
@@ -45,7 +47,7 @@ class Lines:
             message = None if was_skipping else _parsed(line) or self._unreadable(line)
             if message is not None:
                 found.append(message)
-                self._junk = 0
+                self._junk, self._has_skipped = 0, False
             else:
                 self._count_junk(len(line))
             self._hold(piece)
@@ -61,7 +63,7 @@ class Lines:
     def _hold(self, piece: bytes) -> None:
         self._held += len(piece)
         if self._held > LONGEST_LINE:
-            self._is_skipping = True
+            self._is_skipping = self._has_skipped = True
         if not self._is_skipping:
             self._pieces.append(piece)
             return
@@ -71,7 +73,7 @@ class Lines:
     def _count_junk(self, size: int) -> None:
         self._junk += size
         if self._junk > LONGEST_LINE + MOST_JUNK or (self._junk > MOST_JUNK and self._is_short):
-            raise Babble("It writes something else than MCP messages to its output.")
+            raise Babble(_TOO_LONG if self._has_skipped else _NO_MCP)
 
     @property
     def _is_short(self) -> bool:

@@ -141,8 +141,8 @@ class Connection:
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - the agent reads of it, whatever it is
-            # Of a server that wants a sign-in only a closed connection is heard here.
-            why = self._failure if self._needs_sign_in else failure_text(error)
+            # Of what ended the connection only that it is closed is heard here.
+            why = self._failure or failure_text(error)
             self._send(CallFailed(called.id, why))
             if self._is_lost(error):
                 self._fail(why)
