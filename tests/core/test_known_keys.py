@@ -7,6 +7,7 @@ import html
 import json
 import random
 import re
+from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pytest
@@ -142,3 +143,40 @@ def test_a_key_of_words_hides_itself_and_not_its_words() -> None:
 def test_arguments_of_a_call_are_looked_through(keys: KnownKeys) -> None:
     value = {"a": [KEY, 1, None, {"b": f"x{KEY}"}], KEY: True}
     assert keys.hide_all(value) == {"a": [HIDDEN, 1, None, {"b": f"x{HIDDEN}"}], HIDDEN: True}
+
+
+@pytest.mark.parametrize(
+    ("kept", "text"),
+    [
+        ("/home/me/work/creds.json", "/home/me/work/src/main.py"),
+        (str(Path(__file__).parent), f"{__file__} is read"),
+        ("~/.config/gcloud", "in ~/.config/other"),
+        ("http://localhost:8080/realms", "curl http://localhost:8080/health"),
+        ("postgres://me:hush-hush7@localhost:5432/db", "postgres://localhost:5432/db2"),
+    ],
+)
+def test_a_place_that_goes_by_the_name_of_a_secret_hides_no_other_path_or_address(
+    kept: str, text: str
+) -> None:
+    keys = KnownKeys()
+    keys.remember(kept)
+    assert keys.hide(text) == text
+
+
+@pytest.mark.parametrize(
+    ("kept", "secret"),
+    [
+        ("postgres://me:hush-hush7@localhost:5432/db", "hush-hush7"),
+        ("https://4bc-my-own-token@git.example/x", "4bc-my-own-token"),
+        ("https://hooks.example/services/T00/X7a9b8c7d6e5f4g", "X7a9b8c7d6e5f4g"),
+        ("https://mcp.example?key=X7a9b8c7d6e5f4g", "X7a9b8c7d6e5f4g"),
+        ("/wJalrXUtnFEMI/K7MDENG+bPxRfiCY", "/wJalrXUtnFEMI/K7MDENG+bPxRfiCY"),
+        ('{"key": "X7a9b8c7d6e5f4g", "uri": "https://a.example"}', "X7a9b8c7d6e5f4g"),
+    ],
+)
+def test_what_is_secret_in_an_address_is_hidden_and_so_is_a_key_that_looks_like_a_path(
+    kept: str, secret: str
+) -> None:
+    keys = KnownKeys()
+    keys.remember(kept)
+    assert keys.hide(f"It was {secret}.") == f"It was {HIDDEN}."

@@ -8,6 +8,7 @@ is linear in the text, however many keys there are.
 from __future__ import annotations
 
 import base64
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -27,6 +28,11 @@ _PLACEHOLDERS = frozenset({
     "localhost", "no-key", "no-key-required", "not-needed", "not_needed", "not-required", "notused",
     "ollama", "placeholder", "sk-no-key-required", "your-api-key", "your_api_key",
 })  # fmt: skip
+# What divides an address, and how long a piece of it is that may be a secret.
+_AUTHORITY_END = re.compile(r"[/?#]")
+_JOINTS = re.compile(r"[/?&=#@:;]")
+_LONG_PIECE = 12
+_NOT_IN_BASE64 = frozenset("._-~\\ ")
 # What a provider's keys all begin with, such as `sk-ant-api03-`, is no secret.
 _PUBLIC_HEAD = re.compile(r"(?:[a-z]{1,10}\d{0,2}[-_]){1,4}")
 _WORDS = re.compile(r"[a-z_\-]*")
@@ -83,8 +89,16 @@ class KnownKeys:
         self._forms = ""
 
     def remember(self, key: str | None) -> None:
-        """Hide this key from now on; what is too short, or known for no key, is ignored."""
-        key = (key or "").strip()[:_LONGEST]
+        """Hide this key from now on; what is too short, or known for no key, is ignored.
+
+        So is what only names a place, as `GOOGLE_APPLICATION_CREDENTIALS` does; of an address only
+        what may be secret in it is hidden.
+        """
+        whole = (key or "").strip()[:_LONGEST]
+        for each in _secret_parts(whole):
+            self._remember(each)
+
+    def _remember(self, key: str) -> None:
         if key in self._keys or len(key) < _SHORTEST or key.lower() in _PLACEHOLDERS:
             return
         with self._guard:
@@ -194,6 +208,29 @@ class KeyStream:
         self._held = whole[at:]
         self._before = whole[max(0, at - _KEPT_BEFORE) : at]
         return "".join(out)
+
+
+def _secret_parts(key: str) -> tuple[str, ...]:
+    """Return what of it is secret: a place would be found in every other path, or address."""
+    scheme, is_address, rest = key.partition("://")
+    if not is_address or not scheme.replace("+", "").isalnum():
+        return () if _is_path(key) else (key,)
+    authority, *path = _AUTHORITY_END.split(rest, maxsplit=1)
+    name, _, password = authority.rpartition("@")[0].partition(":")
+    pieces = (piece for one in path for piece in _JOINTS.split(one))
+    return (password or name, *filter(_is_like_a_key, pieces))
+
+
+def _is_like_a_key(piece: str) -> bool:
+    kinds = (any(map(str.isdigit, piece)), any(map(str.isalpha, piece)))
+    return len(piece) >= _LONG_PIECE and all(kinds)
+
+
+def _is_path(key: str) -> bool:
+    if not (key.startswith(("~/", "~\\")) or os.path.isabs(key)):  # noqa: PTH117
+        return False
+    # A key in Base64 may begin with a slash too, and holds none of these.
+    return not _NOT_IN_BASE64.isdisjoint(key) or os.path.exists(key)  # noqa: PTH110
 
 
 def _unescaped(text: str) -> tuple[str, list[int] | None]:
