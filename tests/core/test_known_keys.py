@@ -153,9 +153,10 @@ def test_arguments_of_a_call_are_looked_through(keys: KnownKeys) -> None:
         ("~/.config/gcloud", "in ~/.config/other"),
         ("http://localhost:8080/realms", "curl http://localhost:8080/health"),
         ("postgres://me:hush-hush7@localhost:5432/db", "postgres://localhost:5432/db2"),
+        ("100000", "a limit of 100000"),
     ],
 )
-def test_a_place_that_goes_by_the_name_of_a_secret_hides_no_other_path_or_address(
+def test_a_place_or_number_that_goes_by_the_name_of_a_secret_hides_no_other(
     kept: str, text: str
 ) -> None:
     keys = KnownKeys()

@@ -99,7 +99,9 @@ class KnownKeys:
             self._remember(each)
 
     def _remember(self, key: str) -> None:
-        if key in self._keys or len(key) < _SHORTEST or key.lower() in _PLACEHOLDERS:
+        is_number = key.isdigit() and len(key) < _RUN  # as that of MAX_TOKENS
+        is_short = len(key) < _SHORTEST or is_number
+        if key in self._keys or is_short or key.lower() in _PLACEHOLDERS:
             return
         with self._guard:
             for run in _telling_runs(key):
