@@ -12,6 +12,7 @@ from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.adapters.mcp.command import script_line
 from desktop_agent.adapters.mcp.formats import entry_of, read_config
 from desktop_agent.adapters.mcp.servers_file import McpFile
+from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.mcp import McpError, McpServer
 
 
@@ -148,6 +149,22 @@ def test_a_secret_of_any_kind_is_kept_whole_and_out_of_the_file(
     assert resolved.env == {"DB_PASSWORD": secret}
     assert resolved.headers == headers
     assert file.secret(server, "DB_PASSWORD") == secret
+
+
+def test_a_secret_that_is_not_kept_here_is_hidden_too_once_its_server_has_it(
+    tmp_path: Path,
+) -> None:
+    by_hand = {
+        "command": "run",
+        "env": {"DB_PASSWORD": "hush-hush7", "API_TOKEN": "${MINE}", "MODE": "by-hand-5"},
+        "headers": {"Authorization": "Bearer my0wn-token"},
+    }
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"db": by_hand}}))
+    environment = {"MINE": "of-the-shell-42"}
+    file = McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}), environment=environment)
+    file.resolved(file.servers()[0], "/x")
+    said = "hush-hush7 of-the-shell-42 my0wn-token by-hand-5 Bearer"
+    assert KEYS.hide(said) == "[hidden] [hidden] [hidden] by-hand-5 Bearer"
 
 
 def test_two_copies_of_the_app_forget_nothing_that_the_other_was_told_of_tools(

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -161,7 +161,7 @@ class McpFile:
         def filled(text: str) -> str:
             return _VARIABLE.sub(lambda found: self._value(server, found[1], root), text)
 
-        return msgspec.structs.replace(
+        whole = msgspec.structs.replace(
             server,
             command=filled(server.command),
             args=tuple(map(filled, server.args)),
@@ -172,6 +172,9 @@ class McpFile:
             client_id=filled(server.client_id),
             client_secret=filled(server.client_secret),
         )
+        for secret in _secrets_in(whole):  # it may tell of them, wherever they are kept
+            KEYS.remember(secret)
+        return whole
 
     def secret(self, server: McpServer, variable: str) -> str:
         """Return a kept secret of a server's, to be looked at. Raises McpError."""
@@ -234,9 +237,7 @@ class McpFile:
         is_secret = is_secret_name(name) or (is_header and name.lower() in _HEADERS)
         if not is_secret or not value.strip() or "${" in value:
             return value
-        scheme, blank, secret = "", "", value
-        if is_header and " " in value.strip():  # “Bearer …”
-            scheme, blank, secret = value.strip().partition(" ")
+        scheme, blank, secret = _parts_of(value) if is_header else ("", "", value)
         self._secrets().set_key(_owner(server, name), _coded(secret), "keyring")
         return f"{scheme}{blank}${{{_KEPT}{name}}}"
 
@@ -311,6 +312,21 @@ def _secret_names(server: McpServer) -> set[str]:
     values = (*server.env.values(), *server.headers.values(), server.client_secret)
     found = (one for value in values for one in _VARIABLE.findall(value))
     return {one.removeprefix(_KEPT) for one in found if one.startswith(_KEPT)}
+
+
+def _parts_of(header: str) -> tuple[str, str, str]:
+    """Return scheme, blank and secret of a header: `Bearer …`."""
+    whole = header.strip()
+    return whole.partition(" ") if " " in whole else ("", "", header)
+
+
+def _secrets_in(server: McpServer) -> Iterator[str]:
+    """Yield what is secret of a server, judging by names."""
+    yield server.client_secret
+    yield from (value for name, value in server.env.items() if is_secret_name(name))
+    for name, value in server.headers.items():
+        if is_secret_name(name) or name.lower() in _HEADERS:
+            yield _parts_of(value)[2]
 
 
 def _owners(server: McpServer) -> set[str]:
