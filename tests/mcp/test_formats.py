@@ -11,6 +11,7 @@ import pytest
 from desktop_agent.adapters.config.secrets import Secrets
 from desktop_agent.adapters.mcp.command import script_line
 from desktop_agent.adapters.mcp.formats import entry_of, read_config
+from desktop_agent.adapters.mcp.other_apps import found
 from desktop_agent.adapters.mcp.servers_file import McpFile
 from desktop_agent.core.keys.known_keys import KEYS
 from desktop_agent.core.mcp import McpError, McpServer
@@ -55,6 +56,17 @@ def test_a_folder_cannot_say_that_its_server_runs_outside() -> None:
     text = '{"mcpServers": {"a": {"command": "x", "outsideSandbox": true}}}'
     assert not read_config(text, "folder")[0].is_outside
     assert read_config(text, "mine")[0].is_outside
+
+
+def test_a_file_that_is_taken_over_cannot_say_that_its_server_runs_outside(tmp_path: Path) -> None:
+    theirs = {"near": {"command": "npx", "args": ["x"], "outsideSandbox": True}}
+    text = json.dumps({"mcpServers": theirs})
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor" / "mcp.json").write_text(text)
+    file = McpFile(tmp_path, lambda: Secrets(tmp_path, environment={}))
+    ((_, in_cursor),) = found(tmp_path)
+    for servers in (file.read(text), in_cursor):
+        assert [(one.args, one.is_outside) for one in servers] == [(("x",), False)]
 
 
 def test_what_others_wrote_into_the_file_stays(tmp_path: Path) -> None:

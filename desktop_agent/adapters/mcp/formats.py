@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+import msgspec
+
 from desktop_agent.core.mcp import McpError, McpOrigin, McpServer, clean_name
 
 LARGEST_FILE = 1_000_000
@@ -32,6 +34,15 @@ def read_config(text: str, origin: McpOrigin) -> tuple[McpServer, ...]:
         if server is not None:
             servers.setdefault(server.name, server)
     return tuple(servers.values())
+
+
+def read_foreign(text: str) -> tuple[McpServer, ...]:
+    """Return the servers in a file that the user takes over. Raises McpError.
+
+    Whoever wrote it doesn't decide that one runs outside the sandbox: the user does, on its page.
+    """
+    found = read_config(text, "mine")
+    return tuple(msgspec.structs.replace(one, is_outside=False) for one in found)
 
 
 def server_of(name: str, entry: Mapping[str, Any], origin: McpOrigin) -> McpServer | None:

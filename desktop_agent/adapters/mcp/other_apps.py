@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from desktop_agent.adapters.mcp.formats import LARGEST_FILE, read_config
+from desktop_agent.adapters.mcp.formats import LARGEST_FILE, read_foreign
 from desktop_agent.core.mcp import McpError, McpServer
 
 _IN_HOME = (
@@ -29,7 +29,7 @@ def found(home: Path | None = None) -> tuple[tuple[str, tuple[McpServer, ...]], 
     for title, path in _places(home or Path.home()):
         try:
             if path.stat().st_size <= LARGEST_FILE:
-                servers = read_config(path.read_text(encoding="utf-8-sig"), "mine")
+                servers = read_foreign(path.read_text(encoding="utf-8-sig"))
                 if servers:
                     listed.append((title, servers))
         except (OSError, UnicodeDecodeError, McpError):

@@ -21,6 +21,7 @@ from desktop_agent.adapters.mcp.formats import (
     entries_in,
     entry_of,
     read_config,
+    read_foreign,
     without_comments,
 )
 from desktop_agent.adapters.mcp.grants import Grants
@@ -85,7 +86,7 @@ class McpFile:
 
     def read(self, text: str) -> tuple[McpServer, ...]:
         """Return the servers in a configuration that the user gives. Raises McpError."""
-        return read_config(text, "mine")
+        return read_foreign(text)
 
     def found(self) -> tuple[tuple[str, tuple[McpServer, ...]], ...]:
         """Return the servers of other apps, by app."""
