@@ -100,7 +100,7 @@ def _list(given: argparse.Namespace) -> int:
 
 def _add(given: argparse.Namespace) -> int:
     file = _file()
-    if any(one.name == given.name for one in file.servers()):
+    if given.name.lower() in _taken(file):
         raise McpError(f"there is a server {given.name} already.")
     command, *arguments = given.program or [""]
     server = McpServer(given.name, command, tuple(arguments), url=given.url or "")
@@ -110,15 +110,20 @@ def _add(given: argparse.Namespace) -> int:
 def _import(given: argparse.Namespace) -> int:
     file = _file()
     found = file.read(given.file.read_text(encoding="utf-8-sig"))
-    known = {one.name for one in file.servers()}
+    known = _taken(file)
     added: list[McpServer] = []
+    kept: list[str] = []
     wrong: list[str] = []
     for server in found:
+        if server.name.lower() in known:
+            kept.append(server.name)
+            continue
         try:
-            added += [] if server.name in known else [file.save(server)]
+            added.append(file.save(server))
+            known.add(server.name.lower())
         except McpError as error:
             wrong.append(f"{server.name} was not added: {error}")
-    code = _told(given, added, [server.name for server in found if server.name in known])
+    code = _told(given, added, kept)
     if wrong:
         raise McpError(" ".join(wrong))
     return code
@@ -167,6 +172,11 @@ async def _tested(server: McpServer) -> McpState:
 
 
 # -- parts -----------------------------------------------------------------------------------
+
+
+def _taken(file: McpFile) -> set[str]:
+    """Return the names that are taken; by upper and lower case no two servers' secrets differ."""
+    return {one.name.lower() for one in file.servers()}
 
 
 def _file() -> McpFile:

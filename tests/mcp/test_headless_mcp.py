@@ -78,6 +78,20 @@ def test_servers_of_another_app_are_imported_and_none_is_replaced_or_shown_its_s
     assert "https://mcp.example/mcp" in listed
 
 
+def test_a_server_whose_secrets_would_be_anothers_is_not_added(
+    capfd: pytest.CaptureFixture[str], home: Path
+) -> None:
+    settings_file.save(paths.config_dir() / "settings.json", Settings(keep_keys_in_file=True))
+    for name, key in (("github", "of-the-first-42"), ("GitHub", "of-another-43")):
+        server = {"command": "npx", "env": {"API_KEY": key}}
+        (home / "theirs.json").write_text(json.dumps({"mcpServers": {name: server}}))
+        assert Run(capfd, "import", "theirs.json").code == 0
+    assert Run(capfd, "add", "GITHUB", "--url", "https://mcp.example/mcp").code != 0
+    assert names(capfd) == ["github"]
+    kept = Secrets(paths.config_dir(), environment={})
+    assert kept.key_for("mcp.github.api_key") == "of-the-first-42"
+
+
 @pytest.mark.parametrize("keeps_in_file", [False, True])
 def test_a_secret_outlives_the_import_or_its_server_is_not_added(
     capfd: pytest.CaptureFixture[str],
