@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -206,7 +207,9 @@ class ServerSheet(QDialog):
         if isinstance(typed, McpServer):
             self._test.setEnabled(False)
             self._check.show_busy(self.tr("Starting it…"))
-            self.test_requested.emit(typed)
+            # Until it is saved, its secrets are kept under the name that it has.
+            name = self._before.name if self._before is not None else typed.name
+            self.test_requested.emit(replace(typed, name=name))
 
     def _on_save(self) -> None:
         typed = self._typed()

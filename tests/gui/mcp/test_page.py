@@ -72,6 +72,20 @@ def test_a_change_of_a_server_leaves_how_its_address_is_spoken_to(qtbot, theme, 
     assert saved == [replace(before, headers={"PLACE": "beds"})]
 
 
+def test_a_server_is_tested_with_its_secrets_before_its_new_name_is_saved(qtbot, theme):
+    before = McpServer("github", "run", env={"API_TOKEN": "${keyring:API_TOKEN}"})
+    sheet = ServerSheet(theme, server=before)
+    qtbot.addWidget(sheet)
+    tested, saved = [], []
+    sheet.test_requested.connect(tested.append)
+    sheet.saved.connect(lambda server, replaces: saved.append((server.name, replaces)))
+    part(sheet, "serverNameField").setText("gh")
+    part(sheet, "testSheet").click()
+    part(sheet, "saveServer").click()
+    assert tested == [before], "they are kept under the name that it has"
+    assert saved == [("gh", "github")]
+
+
 @pytest.mark.parametrize("width", [640, 1180])
 def test_all_of_the_address_of_a_sign_in_is_seen_before_it_is_opened(qtbot, theme, width):
     """Its end tells where one really signs in; most of it is one word."""
