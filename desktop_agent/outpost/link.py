@@ -94,13 +94,19 @@ class FarPlace:
         self._link.keep(self._numbers.pop(key, 0))
 
     def stop(self) -> None:
-        """Interrupt every job that runs; a second time, don't wait for them either."""
-        self._is_stopped = True
+        """Interrupt every job that runs; a second time, don't wait for them either.
+
+        Nor where the place is away: what goes on there is taken up by the next go.
+        """
+        is_again, self._is_stopped = self._is_stopped, True
         self._link.send(pipe.Stop())
+        if is_again or not self._link.is_there:
+            self._let_go()
 
     async def close(self) -> None:
         """Let the outpost end, if nothing of ours is left there."""
-        if self._attached is not None and not self._wanted:
+        is_left = bool(self._wanted) or (self._is_stopped and bool(self._arrived))
+        if self._attached is not None and not is_left:
             await self._link.leave(self._attached)
         elif self._attached is not None:
             self._attached.cancel()
@@ -123,7 +129,9 @@ class FarPlace:
             await self._order(wanted)
 
     def detached(self) -> None:
-        """The stream was cut: the next one comes by itself."""
+        """The stream was cut: the next one comes by itself; a stop may not have arrived."""
+        if self._is_stopped:
+            self._let_go()
 
     def take(self, event: pipe.Numbered) -> None:
         """Take the end of a job."""
@@ -132,8 +140,8 @@ class FarPlace:
             return
         self._numbers[event.key] = event.number
         wanted = self._wanted.get(event.key)
-        if event.reason == "interrupted" and not self._is_stopped:
-            # By an earlier run of the batch: it is done again.
+        if event.reason == "interrupted" and (wanted is None or not self._is_stopped):
+            # By an earlier run of the batch, or one that has not waited: it is done again.
             self.kept(event.key)
             if wanted is not None:
                 self._wanted[event.key] = wanted
@@ -155,10 +163,20 @@ class FarPlace:
                         await asyncio.to_thread(wanted.store.bundle, commit, file)
                 except GitError as error:
                     self._wanted.pop(wanted.start.key, None)
-                    wanted.ended.set_exception(error)
+                    if not wanted.ended.done():
+                        wanted.ended.set_exception(error)
+                if wanted.ended.done():
                     return
                 self._link.send_snapshot(commit, file.read_bytes())
             self._link.send(wanted.start)
+            if self._is_stopped:  # it had not been ordered yet
+                self._link.send(pipe.Stop())
+
+    def _let_go(self) -> None:
+        for key, wanted in self._wanted.items():
+            if not wanted.ended.done():
+                ended = pipe.JobEnded(0, key, "interrupted", "", Usage(), 0.0, "")
+                wanted.ended.set_result(ended)
 
     async def _admit(self, request: ModelRequest) -> ModelRequest | None:
         """Only the models of the jobs are asked, each at its own address."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shlex
 import sys
 from collections import Counter
@@ -13,11 +15,17 @@ import pytest
 
 from desktop_agent import paths
 from desktop_agent.adapters.config import settings_file
+from desktop_agent.adapters.places.git_copy import GitStore
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.approvals import Rule
 from desktop_agent.core.network.places import Place
+from desktop_agent.core.pipes import outpost_pipe as pipe
+from desktop_agent.core.pipes.frames import frame
 from desktop_agent.core.settings import Settings
+from desktop_agent.outpost.jobs import Job
+from desktop_agent.outpost.link import FarPlace
+from tests.helpers.patience import HANG_S
 from tests.helpers.providers import LoopbackProvider
 from tests.outpost.rig import batch, far, garden, results, state, write_jobs
 from tests.outpost.sshd import HAS_SSHD, loopback_ssh
@@ -132,6 +140,30 @@ def test_after_a_kill_at_home_the_same_command_takes_up_what_went_on_there(
         assert Counter(one["prompt"] for one in results(out)) == Counter(wanted)
         # No job was begun anew: beyond two requests each, only those that were cut.
         assert len(provider.requests) <= 2 * len(wanted) + 4
+
+
+@pytest.mark.parametrize(
+    ("then", "stops"), [("exit", 1), ("cat >/dev/null", 2)], ids=["cut", "half open"]
+)
+async def test_an_interrupt_that_does_not_reach_the_place_ends_the_batch_all_the_same(
+    tmp_path: Path, then: str, stops: int
+) -> None:
+    """Each stream greets, is cut or is silent; one that is silent is not waited for twice."""
+    hello = pipe.MARK + frame(pipe.Hello(pipe.PROTOCOL, "1", "epoch", ("commit",)))
+    (tmp_path / "hello").write_bytes(hello)
+    os.mkfifo(tmp_path / "came")
+    script = f"cat {tmp_path / 'hello'}; echo > {tmp_path / 'came'}; {then}"
+    job = Job(1, "go", str(tmp_path), {"prompt": "go", "workspace": str(tmp_path)})
+    place = FarPlace(
+        Place("box", "command", f"sh -c {shlex.quote(script)}"), "main", [job], lambda _: None
+    )
+    runs = asyncio.create_task(place.run("key", job, GitStore(tmp_path / "none"), "commit", None))
+    await asyncio.to_thread((tmp_path / "came").read_bytes)
+    for _ in range(stops):
+        place.stop()
+    ended, _ = await asyncio.wait_for(runs, HANG_S)
+    assert ended.reason == "interrupted"
+    await place.close()
 
 
 @pytest.mark.parametrize(
