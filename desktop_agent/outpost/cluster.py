@@ -180,7 +180,12 @@ class ClusterWork:
 
     async def keep(self, commit: str, bundle: bytes) -> None:
         """Take a state of a folder."""
-        await asyncio.to_thread(self._bundle(commit).write_bytes, bundle)
+        file = self._bundle(commit)
+        try:
+            await asyncio.to_thread(file.write_bytes, bundle)
+        except OSError as error:  # the copy of it fails, and says so
+            _log.warning("a folder that was sent is not kept: %s", error)
+            file.unlink(missing_ok=True)
 
     async def carry_out(self, order: WorkOrder) -> None:
         """Hand an order to whoever has its job or agent."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -88,7 +87,7 @@ class LocalWork:
 
     async def keep(self, commit: str, bundle: bytes) -> None:
         """Take a state of a folder."""
-        await asyncio.to_thread(self._keep, commit, bundle)
+        await asyncio.to_thread(self._store.take, commit, bundle)
 
     async def carry_out(self, order: WorkOrder) -> None:
         """Do what is ordered; a job is begun."""
@@ -126,13 +125,6 @@ class LocalWork:
         await asyncio.gather(*self._jobs.values(), return_exceptions=True)
         await self._agents.close()
         await self._runner.close()
-
-    def _keep(self, commit: str, bundle: bytes) -> None:
-        file = self._folder / "bundle"
-        file.write_bytes(bundle)
-        with contextlib.suppress(GitError):  # the jobs that need it say so
-            self._store.unbundle(commit, file)
-        file.unlink()
 
     async def _run(self, start: pipe.Start) -> None:
         place = self._folder / "copies" / start.key

@@ -213,3 +213,23 @@ async def test_an_agent_that_nobody_wants_any_more_is_ended_once_its_copy_is_mad
     await work.close()
     assert done == [pipe.StartAgent, pipe.KeepAgents]
     assert not work.has_any
+
+
+async def test_a_folder_for_which_the_disk_there_has_no_room_fails_its_job_with_the_reason(
+    tmp_path: Path,
+) -> None:
+    """Else the stream ended each time that it came, and nobody heard why."""
+    resource = pytest.importorskip("resource")
+    told: asyncio.Queue[pipe.Numbered] = asyncio.Queue()
+    work = LocalWork(tmp_path, lambda _: None, told.put_nowait)
+    most, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        await work.keep("0" * 40, bytes(200))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    await work.carry_out(pipe.Start("a-1", "garden", "0" * 40, {"prompt": "go"}))
+    ended = await told.get()
+    await work.close()
+    assert isinstance(ended, pipe.JobEnded)
+    assert (ended.reason, "File too large" in ended.error) == ("error", True)

@@ -56,6 +56,8 @@ class GitStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # Why a snapshot that was sent is not here, by commit.
+        self._refused: dict[str, str] = {}
 
     def make(self, objects: Path | None = None) -> None:
         """Make it; objects that are in another repository already are not copied."""
@@ -82,6 +84,8 @@ class GitStore:
 
     def copy(self, commit: str, folder: Path) -> None:
         """Lay a snapshot out as a repository of its own, which needs nothing of this one."""
+        if commit in self._refused:
+            raise GitError(f"the folder could not be taken there: {self._refused[commit]}")
         address, branch = self.path.resolve().as_uri(), _branch(commit).removeprefix("refs/heads/")
         clone = ("clone", "--quiet", "--no-tags", "--depth", "1", "--branch", branch, address)
         _run((*clone, str(folder)), {}, self.path.parent)
@@ -223,6 +227,17 @@ class GitStore:
                 f"packed it is {size >> 20} MB, and {MOST_PACKED >> 20} MB at most are sent: "
                 "have git ignore what is not needed there"
             )
+
+    def take(self, commit: str, bundle: bytes) -> None:
+        """Take a snapshot that was sent; what is in the way is said when it is to be copied."""
+        file = self.path / "sent.bundle"
+        try:
+            file.write_bytes(bundle)
+            self.unbundle(commit, file)
+        except (GitError, OSError) as error:
+            self._refused[commit] = str(error)
+        finally:
+            file.unlink(missing_ok=True)
 
     def unbundle(self, commit: str, file: Path) -> None:
         """Take a snapshot out of such a file; one that is damaged, or another's, is refused."""
