@@ -84,6 +84,7 @@ def _tell_about(*, has_ray: bool) -> int:
 
 def serve(name: str) -> int:
     """Be the outpost of a name; does nothing when there is one."""
+    from desktop_agent.adapters.places.git_copy import GitError
     from desktop_agent.outpost import server
     from desktop_agent.outpost.ray_cluster import NoCluster
 
@@ -99,7 +100,7 @@ def serve(name: str) -> int:
         address.unlink(missing_ok=True)
         failure.unlink(missing_ok=True)
         asyncio.run(server.serve(address, _work_of(name)))
-    except NoCluster as error:
+    except (NoCluster, GitError) as error:
         failure.write_text(str(error), encoding="utf-8")
         return 1
     finally:

@@ -23,6 +23,7 @@ from desktop_agent.core.network.places import Place
 from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.pipes.frames import frame
 from desktop_agent.core.settings import Settings
+from desktop_agent.outpost import relay
 from desktop_agent.outpost.jobs import Job
 from desktop_agent.outpost.link import FarPlace
 from tests.helpers.patience import HANG_S
@@ -183,6 +184,16 @@ def test_a_place_that_can_not_be_reached_is_told_in_one_line(
     assert ended.returncode == 1
     assert words in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_an_outpost_without_git_leaves_that_to_be_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert relay.serve("main") == 1
+    failure = paths.data_dir() / "outposts" / "main.failure"
+    assert failure.read_text() == "git is not installed"
 
 
 def test_a_place_of_another_version_is_not_worked_with(tmp_path: Path) -> None:
