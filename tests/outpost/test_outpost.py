@@ -23,6 +23,7 @@ from desktop_agent.core.network.places import Place
 from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.pipes.frames import frame
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.usage import Usage
 from desktop_agent.outpost import relay
 from desktop_agent.outpost.jobs import Job
 from desktop_agent.outpost.link import FarPlace
@@ -150,14 +151,8 @@ async def test_an_interrupt_that_does_not_reach_the_place_ends_the_batch_all_the
     tmp_path: Path, then: str, stops: int
 ) -> None:
     """Each stream greets, is cut or is silent; one that is silent is not waited for twice."""
-    hello = pipe.MARK + frame(pipe.Hello(pipe.PROTOCOL, "1", "epoch", ("commit",)))
-    (tmp_path / "hello").write_bytes(hello)
     os.mkfifo(tmp_path / "came")
-    script = f"cat {tmp_path / 'hello'}; echo > {tmp_path / 'came'}; {then}"
-    job = Job(1, "go", str(tmp_path), {"prompt": "go", "workspace": str(tmp_path)})
-    place = FarPlace(
-        Place("box", "command", f"sh -c {shlex.quote(script)}"), "main", [job], lambda _: None
-    )
+    place, job = scripted(tmp_path, f"echo > {tmp_path / 'came'}; {then}")
     runs = asyncio.create_task(place.run("key", job, GitStore(tmp_path / "none"), "commit", None))
     await asyncio.to_thread((tmp_path / "came").read_bytes)
     for _ in range(stops):
@@ -165,6 +160,31 @@ async def test_an_interrupt_that_does_not_reach_the_place_ends_the_batch_all_the
     ended, _ = await asyncio.wait_for(runs, HANG_S)
     assert ended.reason == "interrupted"
     await place.close()
+
+
+async def test_what_came_and_is_not_on_disk_yet_is_sent_again_after_a_cut(tmp_path: Path) -> None:
+    """Who attaches names what need not be kept there any more."""
+    os.mkfifo(tmp_path / "attached")
+    ended = pipe.JobEnded(1, "of another", "finished", "Done.", Usage(), 1.0, "")
+    attach = frame(pipe.Attach("epoch", 0))
+    then = f"head -c {len(attach)} > {tmp_path / 'attached'}"
+    place, job = scripted(tmp_path, then, ended)
+    runs = asyncio.create_task(place.run("key", job, GitStore(tmp_path / "none"), "commit", None))
+    for _ in range(2):
+        assert await asyncio.to_thread((tmp_path / "attached").read_bytes) == attach
+    place.stop()
+    await runs
+    await place.close()
+
+
+def scripted(folder: Path, then: str, *events: pipe.Numbered) -> tuple[FarPlace, Job]:
+    """Return a place that greets, tells of events, and does what a shell is told; and a job."""
+    hello = pipe.Hello(pipe.PROTOCOL, "1", "epoch", ("commit",))
+    told = folder / "told"
+    told.write_bytes(pipe.MARK + b"".join(map(frame, (hello, *events))))
+    job = Job(1, "go", str(folder), {"prompt": "go", "workspace": str(folder)})
+    command = f"sh -c {shlex.quote(f'cat {told}; {then}')}"
+    return FarPlace(Place("box", "command", command), "main", [job], lambda _: None), job
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,11 @@ class OutpostLink:
     def keep(self, number: int) -> None:
         """An event is on disk here: those up to the first that is not are kept there no more."""
         self._unkept.discard(number)
-        self.send(pipe.Acknowledge(min(self._unkept, default=self._number + 1) - 1))
+        self.send(pipe.Acknowledge(self._kept_to))
+
+    @property
+    def _kept_to(self) -> int:
+        return min(self._unkept, default=self._number + 1) - 1
 
     async def leave(self, attached: asyncio.Task[None]) -> None:
         """Have the outpost end, and then `attached`, the task that runs `stay_attached`.
@@ -147,7 +151,8 @@ class OutpostLink:
         try:
             await self._greet(process.stdout)
             self._writer = process.stdin
-            self.send(pipe.Attach(self.epoch, self._number))
+            # What came and is not on disk yet is sent again: it is kept there until it is.
+            self.send(pipe.Attach(self.epoch, self._kept_to))
             await self._follower.attached()
             while True:
                 body = await read_frame(process.stdout)
