@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import platform
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from desktop_agent.adapters.places.agents import PlacesOfAgents
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import (
@@ -21,8 +25,12 @@ from desktop_agent.core.events import (
     TurnStarted,
 )
 from desktop_agent.core.ids import AgentId
+from desktop_agent.core.models import ModelInfo
+from desktop_agent.core.network.places import Place
 from desktop_agent.core.notes import NoteArrived
-from tests.engine.tree.tree_rig import WAIT, gate
+from desktop_agent.core.requests import ModelRequest
+from desktop_agent.engine.base.places import FarStart
+from tests.engine.tree.tree_rig import WAIT, TreeModel, gate
 from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import calls, says
 from tests.outpost.resume_trial import main as killed_again_and_again
@@ -197,3 +205,34 @@ async def test_it_is_followed_over_many_restarts_without_a_gap(computer: Compute
 
 def test_after_kills_nothing_is_missing_and_nothing_there_twice() -> None:
     assert killed_again_and_again(3, 0.0) == 0
+
+
+async def test_a_computer_that_is_called_otherwise_than_before_finds_what_works_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a laptop is in another network, on macOS above all."""
+    os.mkfifo(tmp_path / "asked")
+    command = f"sh -c 'echo \"$@\" > {tmp_path / 'asked'}' sh"
+    start = FarStart(
+        AgentId("a-1"), "Weeder", Place("box", "command", command), str(tmp_path / "none"), "ask",
+        "demo", "",
+    )  # fmt: skip
+    asked: list[bytes] = []
+    for host in ("desk", "dhcp-7.example.org"):
+        monkeypatch.setattr(platform, "node", lambda host=host: host)
+        places = PlacesOfAgents(TreeModel([], {}), _unpriced, lambda _: None, tmp_path)
+        begun = places.begin(start, _admitted, lambda: None)
+        asked.append(await asyncio.to_thread((tmp_path / "asked").read_bytes))
+        followed = msgspec.structs.replace(begun.followed, there=AgentId("there"), epoch="epoch")
+        start = msgspec.structs.replace(start, followed=followed)
+        await places.close()
+    assert asked[0] == asked[1]
+    assert b"--name agents-" in asked[0]
+
+
+async def _admitted(request: ModelRequest) -> ModelRequest:
+    return request
+
+
+async def _unpriced(_: str) -> ModelInfo | None:
+    return None

@@ -49,7 +49,8 @@ class FarAgent:
     ) -> None:
         # Not the agent's id: another computer's may have the same.
         key = f"{start.agent_id}-{secrets.token_hex(4)}"
-        self._followed = start.followed or PlaceFollowed(start.agent_id, key)
+        new = PlaceFollowed(start.agent_id, key, outpost=outpost.name)
+        self._followed = start.followed or new
         self.key, self.there = self._followed.key, self._followed.there
         self.start, self.admit, self.changed = start, admit, changed
         self._is_resumed = bool(self.there)
@@ -224,7 +225,7 @@ class _Outpost:
     """One place's outpost, for as long as an agent works there."""
 
     def __init__(self, place: Place, name: str, services: HomeServices) -> None:
-        self.place = place
+        self.place, self.name = place, name
         self.away_since = time.time()
         self._services = services
         self._agents: dict[str, FarAgent] = {}
@@ -323,14 +324,17 @@ class PlacesOfAgents:
         said = f"{platform.node()}\n{data_dir.resolve()}".encode("utf-8", "surrogateescape")
         self._name = f"agents-{hashlib.sha256(said).hexdigest()[:16]}"
         self._services = HomeServices(model, self._admit, describe, forget)
-        self._outposts: dict[Place, _Outpost] = {}
+        self._outposts: dict[tuple[Place, str], _Outpost] = {}
 
     def begin(self, start: FarStart, admit: Admit, changed: Callable[[], None]) -> FarAgent:
         """Begin an agent elsewhere; returns at once."""
-        outpost = self._outposts.get(start.place)
+        # A computer may be called otherwise than before: in another network, some are.
+        before = start.followed.outpost if start.followed is not None else ""
+        name = before or self._name
+        outpost = self._outposts.get((start.place, name))
         if outpost is None or outpost.is_over:
-            outpost = _Outpost(start.place, self._name, self._services)
-            self._outposts[start.place] = outpost
+            outpost = _Outpost(start.place, name, self._services)
+            self._outposts[start.place, name] = outpost
         agent = FarAgent(outpost, start, admit, changed)
         outpost.add(agent)
         return agent

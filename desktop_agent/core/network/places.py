@@ -59,7 +59,7 @@ class PlaceFollowed(Value, frozen=True):
     `key` is what it is called there, `there` its id there once it has begun. What the outpost told
     in an `epoch` up to a `number` is on disk here. So many `stops` were ordered; `stopped_by` says
     by whom, while the place has not said that it is stopped. `not_sent` are the first of the files
-    that stayed here. `at` is when something was heard of it.
+    that stayed here. `at` is when something was heard of it, `outpost` what its outpost is called.
     """
 
     agent_id: AgentId
@@ -72,6 +72,7 @@ class PlaceFollowed(Value, frozen=True):
     is_paused: bool = False
     not_sent: tuple[str, ...] = ()
     at: float = 0.0
+    outpost: str = ""
 
 
 def can_install(place: Place, check: PlaceCheck) -> bool:
