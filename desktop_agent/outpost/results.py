@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from types import TracebackType
@@ -86,10 +87,16 @@ class ResultsFile:
         values = {name: getattr(result, name) for name in _FIELDS}
         usage = _Usage(*msgspec.structs.astuple(result.usage))
         line = msgspec.json.encode(_Line(**values, usage=usage)) + b"\n"
-        # One call: a line of another is never within it. The rest of a full disk's is written on.
-        while line:
-            line = line[os.write(self._file, line) :]
-        to_disk(self._file)
+        before = os.fstat(self._file).st_size
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+            to_disk(self._file)
+        except OSError:
+            # Of a full disk: else the next line, once there is room, is none either.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, before)
+            raise
         self.known[result.key] = result
 
     def _read(self, path: Path) -> None:

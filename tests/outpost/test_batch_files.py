@@ -89,6 +89,23 @@ def test_results_are_there_again_and_half_a_line_is_cut(tmp_path: Path) -> None:
             assert list(results.known) == ["k1", "k2"]
 
 
+def test_what_a_full_disk_took_of_a_line_is_not_in_the_way_of_the_next(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    file = tmp_path / "out"
+    with ResultsFile(file) as results:
+        results.add(ONE)
+        most, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 20, hard))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                results.add(msgspec.structs.replace(ONE, key="k2"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+        results.add(msgspec.structs.replace(ONE, key="k3"))
+    with ResultsFile(file) as results:
+        assert list(results.known) == ["k1", "k3"]
+
+
 @pytest.mark.parametrize("text", [b"my notes", b"my notes\n", b'{"a": 1}\n', b'\n{"key":"'])
 def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, text: bytes) -> None:
     file = tmp_path / "out"
