@@ -69,20 +69,21 @@ def _work(argv: Sequence[str]) -> int:
 
 
 def _locked(options: BatchOptions, jobs: Sequence[Job]) -> int:
-    with ResultsFile(options.out) as results, temporary_folder(_FOLDER) as folder:
-        runs = paths.data_dir() / RUNS_FOLDER
-        runs.mkdir(mode=0o700, exist_ok=True)
-        try:
-            lock = FileLock(runs / f"{_name_of(options.out)}.lock")
-        except StoreLocked:
-            raise Refused("another batch is adding to this file of results.") from None
-        try:
+    runs = paths.data_dir() / RUNS_FOLDER
+    runs.mkdir(mode=0o700, exist_ok=True)
+    try:
+        lock = FileLock(runs / f"{_name_of(options.out)}.lock")
+    except StoreLocked:
+        raise Refused("another batch is adding to this file of results.") from None
+    try:
+        # Not before: half a line is cut, and another may be writing the rest of it.
+        with ResultsFile(options.out) as results, temporary_folder(_FOLDER) as folder:
             ready = _snapshots(jobs, options, folder)
             with asyncio.Runner() as runner:
                 code = runner.run(_Batch(options, results, ready).run(folder))
-        finally:
-            lock.release()
-        ended = [results.known[one.key] for one in ready if one.key in results.known]
+            ended = [results.known[one.key] for one in ready if one.key in results.known]
+    finally:
+        lock.release()
     _show(options, ended, len(ready))
     return code
 

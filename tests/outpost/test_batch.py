@@ -219,6 +219,11 @@ def test_an_interrupted_batch_says_so_and_what_it_cut_is_run_the_next_time(
         jobs = write_jobs(tmp_path / "jobs.jsonl", {"prompt": "go", **said})
         process = started(jobs, out)
         provider.wait_for(1, HANG_S)
+        # What one is writing another does not cut.
+        out.write_bytes(half := b'{"key":"1234')
+        assert "another batch" in batch(jobs, out).stderr
+        assert out.read_bytes() == half
+        out.write_bytes(b"")
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
         assert process.returncode == 130, errors
