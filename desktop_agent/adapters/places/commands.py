@@ -43,11 +43,18 @@ def in_shell(place: Place, script: str, name: str) -> tuple[str, ...]:
     assert "'" not in script
     match place.kind:
         case "ssh":
-            return (*_SSH, place.target, "exec", "sh", "-c", f"'{script}'", name)
+            return (*_SSH, place.target, "exec", "sh", "-c", f"'{_on_one_line(script)}'", name)
         case "container":
             return ("docker", "exec", "-i", place.target, "sh", "-c", script, name)
         case "pod":
             return ("kubectl", "exec", "-i", place.target, "--", "sh", "-c", script, name)
+
+
+def _on_one_line(script: str) -> str:
+    """Join lines, of which each is a command: a C shell takes no line break between quotes."""
+    *lines, last = (line.strip() for line in script.splitlines())
+    joined = (f"{line} " if line.endswith((" do", " then")) else f"{line}; " for line in lines)
+    return "".join((*joined, last))
 
 
 def place_named(said: str, known: Sequence[Place]) -> Place:

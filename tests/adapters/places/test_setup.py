@@ -109,6 +109,7 @@ def test_hostile_output_is_bounded_and_holds_nothing_that_can_not_be_shown(tmp_p
 def test_each_kind_of_place_has_its_command_and_no_target_is_an_option() -> None:
     ssh = command_of(Place("b", "ssh", "me@box"))
     assert ssh[ssh.index("--") :][1:5] == ("me@box", "exec", "sh", "-c")
+    assert not any("\n" in word for word in ssh), "a C shell takes none between quotes"
     docker = ("docker", "exec", "-i", "ci", "sh", "-c")
     assert command_of(Place("b", "container", "ci"))[:6] == docker
     pod = ("kubectl", "exec", "-i", "p-0", "--", "sh", "-c")
