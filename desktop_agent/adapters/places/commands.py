@@ -10,8 +10,10 @@ from desktop_agent.core.network.places import Place, PlaceKind, is_target
 from desktop_agent.core.prose.command_words import words_of
 
 # What *Install* put there counts before what else there is. No single quotes: see `in_shell`.
+# That nothing is there is said by us: the shell says it in the language of whoever logs in.
 _PROGRAM = """p="${XDG_DATA_HOME:-$HOME/.local/share}/desktop-agent-outpost/$0/venv/bin/python"
 if [ -x "$p" ]; then exec "$p" -P -m desktop_agent "$@"; fi
+command -v desktop-agent >/dev/null || { echo "desktop-agent: not found" >&2; exit 127; }
 exec desktop-agent "$@\""""
 _RAY = "+ray"
 _SSH = (

@@ -66,6 +66,20 @@ def test_what_is_in_the_way_is_told_apart(said: str, code: int, problem: str) ->
     assert found.problem == problem
 
 
+def test_that_the_app_is_not_there_is_told_whatever_language_the_shell_there_speaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    german = "s/exec: desktop-agent: not found/exec: desktop-agent: Nicht gefunden/"
+    docker = tmp_path / "docker"
+    docker.write_text(f"#!/bin/sh\nshift 3\n\"$@\" 2>&1 | sed '{german}' >&2\n")
+    docker.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    found = asyncio.run(PlaceSetup(bytes).check(Place("box", "container", "box")))
+    assert found == PlaceCheck("missing", said="desktop-agent: not found")
+
+
 def test_a_program_that_this_computer_lacks_is_named() -> None:
     place = Place("box", "command", "/no/such/program here")
     found = asyncio.run(PlaceSetup(bytes).check(place))
