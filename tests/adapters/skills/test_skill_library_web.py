@@ -8,6 +8,7 @@ import gzip
 import ipaddress
 import os
 import ssl
+import sys
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,36 @@ async def test_a_git_server_that_asks_sends_elsewhere_or_breaks_is_told_in_words
         }.items():
             with pytest.raises(SkillLibraryError, match=words):
                 await library.fetch(f"{server.url}/{name}")
+    await library.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is no program on Windows")
+@pytest.mark.parametrize(
+    ("address", "said", "told"),
+    [
+        ("https://example.org/x.git",
+         "fatal: unable to access 'https://example.org/x.git/': "
+         'Protocol "http" disabled (in redirect)',
+         "example.org sends on to an address that is not encrypted. Nothing was fetched."),
+        ("ssh://git@example.org/x.git",
+         "ssh: connect to host example.org port 22: Connection refused\r\n"
+         "fatal: Could not read from remote repository.",
+         "example.org can't be reached. Check the address and your connection."),
+    ],
+    ids=["redirect of curl 8", "ssh"],
+)  # fmt: skip
+async def test_what_newer_parts_of_git_say_is_told_in_words(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch, address: str, said: str, told: str
+) -> None:
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit 128\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}:/usr/bin:/bin")
+    library = home.library()
+    with pytest.raises(SkillLibraryError) as caught:
+        await library.fetch(address)
+    assert str(caught.value) == told
     await library.close()
 
 
