@@ -72,6 +72,17 @@ def test_on_windows_no_program_that_the_app_starts_shows_a_console() -> None:
     assert showing == []
 
 
+def test_the_window_opens_where_the_capital_letter_of_i_is_another() -> None:
+    """Of `QTimer(interval=5)` Qt's bindings look for `setInterval`, by the C library's letters.
+
+    In Turkish, and in others of its family, they find none, and raise an AttributeError.
+    """
+    named = re.compile(r"\bQ[A-Z]\w*\([^()]*\bi\w*=")
+    window = [path for path in SOURCES if path.is_relative_to(ROOT / "desktop_agent" / "gui")]
+    assert window
+    assert [str(path) for path in window if named.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_nothing_but_the_command_line_prints() -> None:
     """A print in the window's process would go nowhere, or into somebody's terminal."""
     printing = [

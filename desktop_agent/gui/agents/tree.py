@@ -25,7 +25,15 @@ from desktop_agent.gui.kit.lists.tree_model import SnapshotTreeModel
 from desktop_agent.gui.kit.safe_text import plain_tip
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.theme import Theme
-from desktop_agent.gui.kit.widgets import ElidedLabel, TextLabel, column, named, row
+from desktop_agent.gui.kit.widgets import (
+    ElidedLabel,
+    TextLabel,
+    column,
+    named,
+    row,
+    single_timer,
+    ticker,
+)
 
 # Ten updates a second are enough to follow anything.
 _COALESCE_MS = 100
@@ -68,10 +76,8 @@ class AgentTree(QWidget):
         self._build()
         self._is_stale = False
         self._turns = False
-        self._soon = named(QTimer(self, singleShot=True, interval=_COALESCE_MS), "agentUpdates")
-        self._soon.timeout.connect(self._on_soon)
-        self._clock = named(QTimer(self, interval=_SECOND_MS), "agentClock")
-        self._clock.timeout.connect(self.flush)
+        self._soon = named(single_timer(self, _COALESCE_MS, self._on_soon), "agentUpdates")
+        self._clock = named(ticker(self, _SECOND_MS, self.flush), "agentClock")
         theme.pulse.ticked.connect(self._on_pulse)
         theme.changed.connect(self._fit)
         theme.changed.connect(self._on_soon)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QRect, QSettings, QSize, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QRect, QSettings, QSize
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent import paths
+from desktop_agent.gui.kit.widgets import single_timer
 
 _SAVE_MS = 600
 _ROOM = 94  # of the screen, in percent
@@ -49,8 +50,7 @@ class WindowState(QObject):
         self._file = _file(self)
         if number:
             self._file.beginGroup(f"window_{number}")
-        self._delay = QTimer(self, singleShot=True, interval=_SAVE_MS)
-        self._delay.timeout.connect(self.save)
+        self._delay = single_timer(self, _SAVE_MS, self.save)
         window.installEventFilter(self)
 
     def restore(self, width: int, height: int) -> None:

@@ -18,7 +18,8 @@ class SpinnerClock(QObject):
         self._frames = int(motion["spinner_frames"])
         self._holders: set[int] = set()
         self._known: set[int] = set()
-        self._timer = QTimer(self, interval=int(motion["spinner_step_ms"]))
+        self._timer = QTimer(self)
+        self._timer.setInterval(int(motion["spinner_step_ms"]))
         self._timer.timeout.connect(self._on_timeout)
 
     @property

@@ -26,7 +26,8 @@ class TextCache(QObject):
         super().__init__()
         self._path = path
         self._texts: dict[str, str] | None = None
-        self._delay = QTimer(self, singleShot=True, interval=_SAVE_MS)
+        self._delay = QTimer(self, singleShot=True)
+        self._delay.setInterval(_SAVE_MS)
         self._delay.timeout.connect(self.save)
 
     @classmethod

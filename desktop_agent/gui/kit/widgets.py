@@ -420,14 +420,15 @@ def named(widget: Named, name: str, spoken: str = "") -> Named:
 
 def single_timer(parent: QObject, interval_ms: int, call: Callable[[], object]) -> QTimer:
     """Return a timer that calls once after each start."""
-    timer = QTimer(parent, singleShot=True, interval=interval_ms)
-    timer.timeout.connect(call)
+    timer = ticker(parent, interval_ms, call)
+    timer.setSingleShot(True)
     return timer
 
 
 def ticker(parent: QObject, interval_ms: int, call: Callable[[], object]) -> QTimer:
     """Return a timer that calls again and again once it is started."""
-    timer = QTimer(parent, interval=interval_ms)
+    timer = QTimer(parent)
+    timer.setInterval(interval_ms)
     timer.timeout.connect(call)
     return timer
 

@@ -28,7 +28,8 @@ class GcTimer(QObject):
         gc.disable()
         self._thresholds = gc.get_threshold()
         self._has_rested = False
-        timer = QTimer(self, interval=_REST_MS)
+        timer = QTimer(self)
+        timer.setInterval(_REST_MS)
         timer.setTimerType(Qt.TimerType.VeryCoarseTimer)
         timer.timeout.connect(self.rest)
         timer.start()
