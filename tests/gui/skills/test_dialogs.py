@@ -155,6 +155,15 @@ def test_a_click_on_the_box_ticks_and_one_beside_it_only_shows(sheet, qtbot):
     assert sheet.checklist.chosen() == ("skills/notes",)
 
 
+def test_after_a_click_on_a_box_space_is_for_that_skill(sheet, qtbot):
+    fetch(qtbot, sheet, found("notes"), found("pdf"))
+    listed = sheet.checklist.list
+    second = listed.visualItemRect(listed.item(1)).topLeft() + _inside(18, 17)
+    qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, pos=second)
+    qtbot.keyClick(listed, Qt.Key.Key_Space)
+    assert sheet.checklist.chosen() == ("skills/notes", "skills/pdf")
+
+
 def _inside(x, y):
     return QPointF(x, y).toPoint()
 

@@ -111,6 +111,7 @@ def test_the_box_of_a_row_switches_that_skill_and_nothing_else(page, qtbot):
         qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=right)
     assert requested.args == [MINUTES, True, False]
     assert not page.list.rows.rows()[4].skill.is_enabled
+    assert page.detail.skill == MINUTES, "what is removed or switched next is of the same skill"
 
 
 def test_space_switches_delete_removes_and_enter_uses_by_keys_alone(page, qtbot):

@@ -72,7 +72,8 @@ class CheckBoxDelegate(QStyledItemDelegate):
             box = placed(direction, rect, self.box(rect)).adjusted(*near)
             hit = box.contains(event.position().toPoint())
             if event.type() != QEvent.Type.MouseButtonRelease:
-                return hit
+                # Not of a press: what is ticked becomes the row that keys and details are for.
+                return hit and event.type() == QEvent.Type.MouseButtonDblClick
             is_toggled = hit
         if not is_toggled:
             return False
