@@ -24,7 +24,7 @@ from desktop_agent.engine.permissions.shell.parse import SimpleCommand
 from desktop_agent.engine.workspace import windows_names
 from desktop_agent.engine.workspace.containment import as_text, resolve_for_write
 from desktop_agent.tools.shell.git_repository import bare_at
-from desktop_agent.tools.shell.whole_reads import secrets_below
+from desktop_agent.tools.shell.whole_reads import Room, secrets_below
 
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "del", "erase", "rd", "ri", "remove-item", "trash"}
 # Programs and devices that stand outside of any workspace and mean nothing by it.
@@ -87,13 +87,23 @@ def effects_of(
 
 def secrets_searched(command: str, directory: str, own: OwnPlaces = _NOWHERE) -> tuple[str, ...]:
     """Return secret files that a command reads without naming them: below what it searches."""
+    names, room = _Names(), Room()
     found = (
         as_text(name)
         for simple, folders in _placed(command, directory)
         for folder in folders
-        for name in secrets_below(simple.words, folder, own)
+        for name in secrets_below(_spread(simple, names, folder), folder, own, room)
     )
     return tuple(dict.fromkeys(found))
+
+
+def _spread(simple: SimpleCommand, names: _Names, folder: str) -> list[str]:
+    """Return the words with what their patterns stand for, where they stand for anything."""
+    spread: list[str] = []
+    for place, word in enumerate(simple.words):
+        meant = names.of(word, folder) if place > 0 and place in simple.globs else []
+        spread += meant or [word]
+    return spread
 
 
 def _placed(command: str, directory: str) -> Iterator[tuple[SimpleCommand, Sequence[str]]]:

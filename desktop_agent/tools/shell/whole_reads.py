@@ -18,7 +18,7 @@ from desktop_agent.core.workspace import OwnPlaces
 from desktop_agent.engine.permissions.protected_files import is_secret
 from desktop_agent.tools.shell.proof import is_secret_name
 
-_MOST_ENTRIES = 20_000
+_MOST_ENTRIES = 20_000  # of one folder
 _MOST_NAMED = 3
 # What others published; certificates and keys among it are no secrets of anybody here.
 _PUBLISHED = ("/usr/", "/opt/")
@@ -26,10 +26,23 @@ _INSTALLED = frozenset({"node_modules", "site-packages", "dist-packages"})
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "ggrep"})
 # Letters and words that take a value.
 _VALUED = {"grep": "ABCDdefm", "rg": "ABCEMTdefgjmrt", "diff": "UWIx"}
-_VALUED_WORDS = frozenset({
-    "--regexp", "--file", "--include", "--exclude", "--exclude-dir", "--glob", "--max-count",
-    "--context", "--after-context", "--before-context", "--directories", "--type", "--iglob",
-})  # fmt: skip
+_VALUED_WORDS = {
+    "grep": frozenset({
+        "--regexp", "--file", "--include", "--exclude", "--exclude-dir", "--exclude-from",
+        "--max-count", "--context", "--after-context", "--before-context", "--directories",
+        "--devices", "--binary-files", "--label", "--group-separator",
+    }),
+    "rg": frozenset({
+        "--regexp", "--file", "--glob", "--iglob", "--type", "--type-not", "--type-add",
+        "--type-clear", "--max-count", "--context", "--after-context", "--before-context",
+        "--max-columns", "--max-depth", "--maxdepth", "--max-filesize", "--sort", "--sortr",
+        "--color", "--colors", "--threads", "--replace", "--encoding", "--engine", "--pre",
+        "--pre-glob", "--ignore-file", "--path-separator", "--context-separator",
+        "--field-context-separator", "--field-match-separator", "--dfa-size-limit",
+        "--regex-size-limit", "--hostname-bin", "--hyperlink-format",
+    }),
+    "diff": frozenset({"--exclude", "--exclude-from", "--unified", "--width", "--label"}),
+}  # fmt: skip
 _PATTERNS = frozenset({"-e", "-f", "--regexp", "--file"})
 _RECURSIVE = frozenset({"-r", "-R", "--recursive", "--dereference-recursive"})
 _UNIGNORED = re.compile(r"--no-ignore(-vcs|-parent|-dot)?|--unrestricted|--hidden|-\.|-[uU]")
@@ -59,7 +72,12 @@ class _Search(msgspec.Struct):
             return False
         if self.kind == "rg":
             return bool(self._marks()) and not self.values("-t", "--type")
-        return self.has(_RECURSIVE) or "recurse" in self.values("-d", "--directories")
+        return self._is_recursive() or "recurse" in self.values("-d", "--directories")
+
+    def _is_recursive(self) -> bool:
+        # GNU's programs know long options by their beginnings.
+        given = [name for name, _ in self.options]
+        return any(one.startswith(name) for name in given for one in _RECURSIVE)
 
     def folders(self) -> list[str]:
         if self.kind == "diff":
@@ -90,10 +108,17 @@ class _Search(msgspec.Struct):
 
     def _sees_hidden(self) -> bool:
         marks = self._marks()
-        return bool({"--hidden", "-."} & {*marks}) or marks.count("-u") > 1
+        unrestricted = [one for one in marks if one.casefold() in {"-u", "--unrestricted"}]
+        return bool({"--hidden", "-."} & {*marks}) or len(unrestricted) > 1
 
 
-def secrets_below(words: Sequence[str], folder: str, own: OwnPlaces) -> tuple[str, ...]:
+class Room(msgspec.Struct):
+    """How many entries of folders are looked at yet, for all searches of a command."""
+
+    left: int = 5 * _MOST_ENTRIES
+
+
+def secrets_below(words: Sequence[str], folder: str, own: OwnPlaces, room: Room) -> tuple[str, ...]:
     """Return some of the secret files that a search of whole folders reads, run in `folder`."""
     name = PurePath(words[0]).name if words else ""
     kind = "grep" if name in _GREPS else name
@@ -103,14 +128,14 @@ def secrets_below(words: Sequence[str], folder: str, own: OwnPlaces) -> tuple[st
     found: list[str] = []
     for start in search.folders():
         path = os.path.join(folder, os.path.expanduser(start))  # noqa: PTH111, PTH118
-        found += [os.path.relpath(file, folder) for file in _secrets_in(path, search, own)]
+        found += [os.path.relpath(file, folder) for file in _secrets_in(path, search, own, room)]
     return tuple(found[:_MOST_NAMED])
 
 
-def _secrets_in(start: str, search: _Search, own: OwnPlaces) -> Iterator[str]:
+def _secrets_in(start: str, search: _Search, own: OwnPlaces, room: Room) -> Iterator[str]:
     secret = (
         entry.path
-        for entry, is_plain in _files_below(start, search)
+        for entry, is_plain in _files_below(start, search, room)
         if search.is_wanted(entry.name)
         and (is_secret_name(entry.name) if is_plain else is_secret(entry.path, own))
     )
@@ -126,7 +151,7 @@ def _read(words: Sequence[str], kind: str) -> _Search:
             break
         if word.startswith("--"):
             name, sign, value = word.partition("=")
-            if not sign and name in _VALUED_WORDS and left:
+            if not sign and name in _VALUED_WORDS[kind] and left:
                 value = left.pop(0)
             search.options.append((name, value))
         elif word.startswith("-") and len(word) > 1:
@@ -145,19 +170,22 @@ def _letters(cluster: str, left: list[str], valued: str) -> Iterator[tuple[str, 
         yield f"-{letter}", ""
 
 
-def _files_below(start: str, search: _Search) -> Iterator[tuple[os.DirEntry[str], bool]]:
+def _files_below(
+    start: str, search: _Search, room: Room
+) -> Iterator[tuple[os.DirEntry[str], bool]]:
     """Yield the files below a folder, the nearest first, and no more than so many.
 
     Whether a plain one is secret is told by its name; it lies in folders that are not hidden.
     """
     is_published = start.startswith(_PUBLISHED) or bool(_INSTALLED & {*PurePath(start).parts})
-    folders, room = [] if is_published else [start], _MOST_ENTRIES
-    while folders and room > 0:
+    folders, most = [] if is_published else [start], min(_MOST_ENTRIES, room.left)
+    while folders and most > 0:
         below: list[str] = []
         for folder in folders:
             is_plain = "/." not in folder.replace(os.sep, "/").replace("/./", "/")
-            for entry in _entries(folder, room):
-                room -= 1
+            found = _entries(folder, most)
+            most, room.left = most - len(found), room.left - len(found)
+            for entry in found:
                 if not search.reads(entry.name):
                     continue
                 if not entry.is_dir(follow_symlinks=False):

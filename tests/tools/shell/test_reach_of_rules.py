@@ -58,11 +58,16 @@ async def test_a_secret_below_a_folder_that_is_searched_is_asked_about(bench: Be
     for words in ("rg -uu x", "rg --hidden x .", "rg --no-ignore x src", "diff -r src docs"):
         assert await becomes(bench, words, "rg", "diff") is ASK, words
     assert await becomes(bench, "cd src && grep -r x .", "grep", "cd src") is ASK
+    for words in ("-r x s*", "-r x ./*", "--recurs x .", "-r --label a x", "-r x d*/../s?c"):
+        assert await becomes(bench, f"grep {words}", "grep") is ASK, words
+    for words in ("--max-depth 3 x", "--sort path x", "--color never x"):
+        assert await becomes(bench, f"rg --hidden {words}", "rg") is ASK, words
     for words in (
         "-r x docs",
         "-r x node_modules",
         "-rl x",
         "x docs/a.md",
+        "-r x d*",
         "-rn --include='*.md' x",
     ):
         assert await becomes(bench, f"grep {words}", "grep") is RUN, words
