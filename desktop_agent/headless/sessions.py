@@ -201,12 +201,22 @@ def _readers_of_runs() -> Iterator[tuple[Path, SessionReader]]:
         if _KEPT.search(path.stem):
             continue
         try:
-            reader = _reader(path)
+            reader = _sound_reader(path)
         except (StoreError, StoreLocked):
             sys.stderr.write(f"{visible(str(path))} can’t be read, and is left out.\n")
             continue
         with reader:
             yield path, reader
+
+
+def _sound_reader(path: Path) -> SessionReader:
+    reader = _reader(path)
+    try:
+        reader.sessions()  # of a damaged file, the beginning may be whole
+    except StoreError:
+        reader.close()
+        raise
+    return reader
 
 
 def _reader(path: Path) -> SessionReader:

@@ -90,11 +90,15 @@ def test_what_an_update_or_damage_left_beside_a_run_is_no_session_and_stays_as_i
     assert left == [f"{APART}.damaged-2026-11-28-101112-2.db", f"{APART}.db", kept]
 
 
+@pytest.mark.parametrize("whole", [0, 4096])
 def test_a_file_of_a_run_that_can_not_be_read_costs_no_other_session(
-    store: Path, capfd: pytest.CaptureFixture[str]
+    store: Path, capfd: pytest.CaptureFixture[str], whole: int
 ) -> None:
     run = paths.data_dir() / RUNS_FOLDER / "broken.db"
-    run.write_bytes(b"no database" * 1000)
+    sound = store.read_bytes()
+    run.write_bytes(sound[:whole] + b"\xff" * (len(sound) - whole))
+    assert app.main(["undo", SESSION]) == 1
+    assert "this session changed no files" in capfd.readouterr().err
     listed = Run(capfd, "list", "--json")
     assert [one["id"] for one in json.loads(listed.out)] == [APART, SESSION]
     assert "broken.db can’t be read" in listed.err
