@@ -128,8 +128,21 @@ def secrets_below(words: Sequence[str], folder: str, own: OwnPlaces, room: Room)
     found: list[str] = []
     for start in search.folders():
         path = os.path.join(folder, os.path.expanduser(start))  # noqa: PTH111, PTH118
-        found += [os.path.relpath(file, folder) for file in _secrets_in(path, search, own, room)]
+        if not is_published(path, folder):
+            secret = _secrets_in(path, search, own, room)
+            found += [os.path.relpath(file, folder) for file in secret]
     return tuple(found[:_MOST_NAMED])
+
+
+def is_published(start: str, folder: str) -> bool:
+    """Whether a search begins among what others published; a folder to work in is none of that."""
+    if _INSTALLED & {*PurePath(start).parts}:
+        return True
+    is_start, is_folder = (
+        os.path.join(os.path.normpath(path), "").startswith(_PUBLISHED)  # noqa: PTH118
+        for path in (start, folder)
+    )
+    return is_start and not is_folder
 
 
 def _secrets_in(start: str, search: _Search, own: OwnPlaces, room: Room) -> Iterator[str]:
@@ -177,8 +190,7 @@ def _files_below(
 
     Whether a plain one is secret is told by its name; it lies in folders that are not hidden.
     """
-    is_published = start.startswith(_PUBLISHED) or bool(_INSTALLED & {*PurePath(start).parts})
-    folders, most = [] if is_published else [start], min(_MOST_ENTRIES, room.left)
+    folders, most = [start], min(_MOST_ENTRIES, room.left)
     while folders and most > 0:
         below: list[str] = []
         for folder in folders:

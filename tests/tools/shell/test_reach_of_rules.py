@@ -13,6 +13,7 @@ from desktop_agent.core.tool import Tool
 from desktop_agent.engine.permissions import policy
 from desktop_agent.tools.files.writing import write
 from desktop_agent.tools.shell.shell import shell
+from desktop_agent.tools.shell.whole_reads import is_published
 from tests.tools.conftest import Bench
 from tests.tools.shell.test_proof import git, printed
 from tests.tools.shell.test_sandbox_verdicts import ASK, RUN, verdict, with_sandbox
@@ -74,6 +75,23 @@ async def test_a_secret_below_a_folder_that_is_searched_is_asked_about(bench: Be
     assert await becomes(bench, "grep -r --exclude='.e*' --exclude-dir src x .", "grep") is RUN
     for words in ("rg x", "rg -u -g '!src' x", "rg -u -tpy x", "rg -u x docs"):
         assert await becomes(bench, words, "rg") is RUN, words
+
+
+@pytest.mark.parametrize(
+    ("start", "folder", "is_skipped"),
+    [
+        ("/opt/shop/.", "/opt/shop", False),
+        ("/usr/local/src/shop/web", "/usr/local/src/shop", False),
+        ("/usr/../home/ada", "/home/ada", False),
+        ("/usr/share", "/home/ada", True),
+        ("/usr", "/home/ada", True),
+        ("/opt/shop/node_modules/x", "/opt/shop", True),
+    ],
+)
+def test_a_search_is_not_looked_through_where_it_begins_among_what_others_published(
+    start: str, folder: str, is_skipped: bool
+) -> None:
+    assert is_published(start, folder) is is_skipped
 
 
 async def test_a_secret_behind_the_letters_of_options_is_asked_about(bench: Bench) -> None:
