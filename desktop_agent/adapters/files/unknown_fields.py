@@ -74,8 +74,12 @@ def _joined_record(
         for name, value in new.items()
     }
     strange = (name for name in old if name not in kinds and name not in new)
-    # Keys are kept elsewhere: what is named one goes with the first change.
-    return known | {name: old[name] for name in strange if not is_secret_name(name)}
+    return known | {name: old[name] for name in strange if not _may_be_key(name, old[name])}
+
+
+def _may_be_key(name: str, value: object) -> bool:
+    """Whether it goes with the first change: keys are kept elsewhere. `max_tokens: 9` is none."""
+    return is_secret_name(name) and not (value is None or isinstance(value, int | float))
 
 
 def _same(new: Any, old: Sequence[Any], kind: Any) -> Any:

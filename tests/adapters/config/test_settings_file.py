@@ -183,7 +183,7 @@ def test_settings_that_are_kept_elsewhere_stay_a_link(
 def test_what_a_newer_version_wrote_outlives_a_change_by_this_one(path: Path) -> None:
     save(path, CHANGED)
     raw = json.loads(path.read_bytes())
-    raw["shape"] = {"round": True}
+    raw |= {"shape": {"round": True}, "max_tokens": 9, "keyboard_sounds": False}
     raw["limits"]["patience_s"] = 7
     raw["servers"][0]["pace"] = 3
     path.write_text(json.dumps(raw), encoding="utf-8-sig")
@@ -192,6 +192,7 @@ def test_what_a_newer_version_wrote_outlives_a_change_by_this_one(path: Path) ->
     save(path, msgspec.structs.replace(CHANGED, limits=limits, servers=(other, lab)))
     after = json.loads(path.read_bytes())
     assert (after["shape"], after["limits"]["patience_s"]) == ({"round": True}, 7)
+    assert (after["max_tokens"], after["keyboard_sounds"]) == (9, False)
     assert [server.get("pace") for server in after["servers"]] == [None, 3]
     assert after["limits"]["connect_s"] == 4.0
 
