@@ -94,10 +94,12 @@ def offered(tool: Tool, preview: Preview, situation: Situation) -> tuple[Rule, .
 
     A server's tool that is described otherwise is not asked about again once it was allowed.
     """
+    anew = msgspec.structs.replace(situation, is_repeated=False)
+    if situation.is_repeated and isinstance(verdict(tool, preview, anew), Allowed):
+        return ()  # only that it is the third time is asked about, and always will be
     if tool.access is Access.SERVER:
         return preview.rules
-    rules = (*situation.rules, *preview.rules)
-    after = msgspec.structs.replace(situation, rules=rules, is_repeated=False)
+    after = msgspec.structs.replace(anew, rules=(*situation.rules, *preview.rules))
     return preview.rules if isinstance(verdict(tool, preview, after), Allowed) else ()
 
 

@@ -202,9 +202,9 @@ async def test_no_rule_is_offered_where_it_would_be_asked_about_all_the_same(ben
     for name in (".env", "a.txt", "AGENTS.md"):
         bench.put(name)
 
-    async def is_offered(which: Tool, **arguments: str) -> bool:
+    async def is_offered(which: Tool, *rules: Rule, **arguments: str) -> bool:
         preview = await bench.preview(which, **arguments)
-        situation = policy.Situation("ask", (), bench.workspace, is_repeated=True)
+        situation = policy.Situation("ask", rules, bench.workspace, is_repeated=True)
         assert preview.rules, "the card has nothing to leave out"
         return bool(policy.offered(which, preview, situation))
 
@@ -212,5 +212,9 @@ async def test_no_rule_is_offered_where_it_would_be_asked_about_all_the_same(ben
     assert await is_offered(write, path="b.txt", content="x")
     for command in ("cat .env", "pytest ../other"):
         assert not await is_offered(shell, command=command), command
+    known = Rule("shell", "pytest")
+    assert not await is_offered(shell, known, command="pytest"), (
+        "only the repetition is asked about"
+    )
     for command in ("pytest", "make test && mypy a.txt"):
         assert await is_offered(shell, command=command), command
