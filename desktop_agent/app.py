@@ -271,7 +271,7 @@ def _demo(arguments: list[str]) -> int:
         temporary_folder("desktop-agent-") as home,
         temporary_folder("desktop-agent-demo-") as place,
     ):
-        os.environ["DESKTOP_AGENT_HOME"] = str(home)
+        paths.move_home(home)
         folder = arguments[0] if arguments else _demo_folder(place)
         return _window(folder, Settings(model="demo"))
 
@@ -295,7 +295,7 @@ def _demo_run(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     with temporary_folder("desktop-agent-") as home:
-        os.environ["DESKTOP_AGENT_HOME"] = str(home)
+        paths.move_home(home)
         from desktop_agent.gui.startup.demo_run import run_demo
 
         _start_logging()

@@ -9,6 +9,7 @@ from pathlib import Path
 import platformdirs
 
 _APP = "desktop-agent"
+_HOME, _BEFORE = "DESKTOP_AGENT_HOME", "DESKTOP_AGENT_HOME_BEFORE"
 
 
 def _first_existing(*candidates: Path) -> Path:
@@ -55,10 +56,11 @@ def config_dir() -> Path:
 def own_folders() -> tuple[Path, ...]:
     """Return where the app's settings and data are, real paths; nothing is made.
 
-    Those in use, and those of a start without `DESKTOP_AGENT_HOME`: both are the person's.
+    Those in use, those before `move_home`, and those of a start without `DESKTOP_AGENT_HOME`: all
+    are the person's.
     """
-    home = _home()
-    moved = (home / "config", home / "data") if home else ()
+    homes = filter(None, (_home(), _home(_BEFORE)))
+    moved = (folder for home in homes for folder in (home / "config", home / "data"))
     usual = (Path(platformdirs.user_config_dir(_APP)), Path(platformdirs.user_data_dir(_APP)))
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in (*moved, *usual)))
 
@@ -80,8 +82,15 @@ def images_dir() -> Path:
     return _private(data_dir() / "images")
 
 
-def _home() -> Path | None:
-    home = os.environ.get("DESKTOP_AGENT_HOME")
+def move_home(place: Path) -> None:
+    """Keep settings and data in another place from now on, as the demo does."""
+    if before := os.environ.get(_HOME):
+        os.environ[_BEFORE] = os.environ.get(_BEFORE) or before
+    os.environ[_HOME] = str(place)
+
+
+def _home(variable: str = _HOME) -> Path | None:
+    home = os.environ.get(variable)
     return Path(home) if home else None
 
 

@@ -85,6 +85,16 @@ def test_the_usual_places_stay_protected_when_another_copy_runs_elsewhere(
         assert is_protected(folder / "trust.json", own)
 
 
+def test_keys_stay_secret_while_the_demo_has_another_place(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DESKTOP_AGENT_HOME_BEFORE", "")
+    paths.move_home(tmp_path / "demo")
+    own = _own_places(paths.data_dir(), paths.config_dir())
+    assert is_secret(home / "config" / "keys.json", own)
+    assert is_secret(tmp_path / "demo" / "config" / "keys.json", own)
+
+
 @pytest.mark.parametrize("name", ["config/keys.json", "data/sessions.db-wal", "data/runs/se_1.db"])
 def test_keys_and_sessions_are_not_even_read_unasked(home: Path, own: OwnPlaces, name: str) -> None:
     assert is_secret(home / name, own)
