@@ -308,7 +308,8 @@ def contrasting(schemes: Mapping[str, Mapping[str, str]], system: QPalette) -> d
     # The ink of what is selected is that of all else here.
     chosen, link = system.color(role.Highlight), system.color(role.Link)
     is_usable = _ratio(ink, chosen) >= _READABLE and _ratio(chosen, ground) >= _TOLD_APART
-    picked["sel"] = picked["active"] = (chosen if is_usable else _tinted(ground, ink)).name()
+    marked = (chosen if is_usable else _tinted(ground, ink)).name()
+    picked |= dict.fromkeys(("sel", "active", "found"), marked)
     picked["accent"] = (link if _ratio(link, ground) >= _READABLE else ink).name()
     return picked
 

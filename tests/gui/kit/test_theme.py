@@ -67,7 +67,7 @@ def test_text_can_be_read_in_any_contrast_theme(base, text, highlight, link):
     assert (found["canvas"], found["fg"]) == (QColor(base), QColor(text))
     assert found["raised"] == found["warnSoft"] == QColor(base), "soft grounds give way"
     assert found["muted"] == found["line"] == QColor(text), "so does grey"
-    for ground in ("window", "canvas", "raised", "sunken", "sel", "active", "hover"):
+    for ground in ("window", "canvas", "raised", "sunken", "sel", "active", "found", "hover"):
         for ink in ("fg", "muted", "subtle"):
             assert contrast(found[ink], found[ground]) >= 4.5
     assert contrast(found["sel"], found["canvas"]) >= 1.5

@@ -77,7 +77,7 @@ class Finder:
             mark = QTextEdit.ExtraSelection()
             mark.cursor = place
             is_current = place.selectionStart() == current.selectionStart()
-            mark.format.setBackground(self._theme.color("accentFill" if is_current else "warnLine"))
+            mark.format.setBackground(self._theme.color("accentFill" if is_current else "found"))
             if is_current:
                 mark.format.setForeground(self._theme.color("onAccent"))
             marks.append(mark)
