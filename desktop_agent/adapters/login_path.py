@@ -16,7 +16,7 @@ from desktop_agent.core.pipes.no_window import NO_WINDOW
 _log = logging.getLogger(__name__)
 
 _OF_THE_SYSTEM = frozenset({"/usr/bin", "/bin", "/usr/sbin", "/sbin"})
-_MARK = "desktop-agent:"
+_MARK, _END = "desktop-agent:", "desktop-agent."
 _LANGUAGES = ("LC_ALL", "LC_CTYPE", "LANG")
 # Every macOS has it. Programs take text for ASCII without one.
 _LANGUAGE = "en_US.UTF-8"
@@ -44,16 +44,17 @@ def take_login_path(environment: MutableMapping[str, str], limit_s: float = _LIM
 
 
 def _told(said: str) -> tuple[str, str]:
-    """Return PATH and LANG in what the shell printed; its start-up files may print as well."""
-    mark, lines = said.rpartition(_MARK + "\n")[1:]
-    path, language, *_ = [*lines.split("\n"), "", ""] if mark else ["", ""]
+    """Return PATH and LANG in what the shell printed; its files for start and end may print too."""
+    mark, rest = said.rpartition(_MARK + "\n")[1:]
+    lines = rest.partition(_END)[0].split("\n")
+    path, language, *_ = [*lines, "", ""] if mark else ["", ""]
     return path, language
 
 
 def _said_by(shell: str, environment: MutableMapping[str, str], limit_s: float) -> str:
     # Both kinds of start-up files: Homebrew's line is in one, nvm's in the other.
-    asked = f"/bin/echo {_MARK}; /usr/bin/printenv PATH; /usr/bin/printenv LANG"
-    words = (shell, "-i", "-l", "-c", asked)
+    asked = ("/usr/bin/printenv PATH", "/usr/bin/printenv LANG", f"/bin/echo {_END}")
+    words = (shell, "-i", "-l", "-c", "; ".join((f"/bin/echo {_MARK}", *asked)))
     # No pipe: what the files start in the background would hold it open.
     with tempfile.TemporaryFile() as output:
         try:

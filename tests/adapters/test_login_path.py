@@ -62,6 +62,7 @@ def test_a_path_that_a_terminal_gave_stays_as_it_is(tmp_path: Path) -> None:
     [
         ("export LANG=de_DE.UTF-8", {"PATH": SHORT}, "de_DE.UTF-8"),
         ("unset LANG", {"PATH": SHORT}, "en_US.UTF-8"),
+        ("unset LANG; trap 'echo bye' EXIT", {"PATH": SHORT}, "en_US.UTF-8"),
         ("exit 1", {"PATH": SHORT}, "en_US.UTF-8"),
         ("export LANG=de_DE.UTF-8", {"PATH": SHORT, "LANG": "C"}, "C"),
         ("exit 1", {"PATH": "/mine", "LANG": ""}, "en_US.UTF-8"),
