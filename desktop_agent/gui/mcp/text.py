@@ -201,8 +201,8 @@ def server_from(
         words = () if is_address else words_of(command)
     except ValueError:
         return translate("Mcp", "A quotation mark is missing in the command.")
-    values: dict[str, str] = {}
-    for line in filter(str.strip, variables.splitlines()):
+    values, rest = _left_as_they_are(variables, before, is_address=is_address)
+    for line in filter(str.strip, rest.splitlines()):
         found = _VARIABLE.fullmatch(line)
         if found is None:
             return translate("Mcp", "“{line}” is no NAME=value.").format(line=with_marks(line[:60]))
@@ -222,6 +222,21 @@ def server_from(
         client_id=client[0].strip() if is_address else "",
         client_secret=client[1].strip() if is_address and client[0].strip() else "",
     )
+
+
+def _left_as_they_are(
+    text: str, before: McpServer | None, *, is_address: bool
+) -> tuple[dict[str, str], str]:
+    """Return the values that were not changed, and the rest: one may have lines of its own."""
+    kept: dict[str, str] = {}
+    known = {} if before is None else before.headers if is_address else before.env
+    rest = f"\n{text}\n"
+    for name, value in known.items():
+        lines = f"\n{name}={value}\n".replace("\r\n", "\n")
+        if lines in rest:
+            rest = rest.replace(lines, "\n", 1)
+            kept[name] = value
+    return kept, rest
 
 
 def _is_sse(address: str, before: McpServer | None) -> bool:

@@ -72,6 +72,18 @@ def test_a_change_of_a_server_leaves_how_its_address_is_spoken_to(qtbot, theme, 
     assert saved == [replace(before, headers={"PLACE": "beds"})]
 
 
+def test_a_change_of_a_server_leaves_a_variable_of_several_lines_whole(qtbot, theme):
+    before = McpServer("db", "run", env={"CONFIG": "[x]\r\na=1\n\nb", "INDENT": "  ", "B": "2"})
+    sheet = ServerSheet(theme, server=before)
+    qtbot.addWidget(sheet)
+    saved = []
+    sheet.saved.connect(lambda server, replaces: saved.append(server))
+    variables = part(sheet, "serverVariables")
+    variables.setPlainText(variables.toPlainText().replace("B=2", "B=3"))
+    part(sheet, "saveServer").click()
+    assert saved == [replace(before, env=before.env | {"B": "3"})]
+
+
 def test_a_server_is_tested_with_its_secrets_before_its_new_name_is_saved(qtbot, theme):
     before = McpServer("github", "run", env={"API_TOKEN": "${keyring:API_TOKEN}"})
     sheet = ServerSheet(theme, server=before)
