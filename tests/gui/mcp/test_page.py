@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 
 from desktop_agent.core.mcp import McpServer, McpState
 from desktop_agent.gui.mcp.dialogs import ServerSheet
@@ -54,6 +54,23 @@ def test_a_filter_that_matches_no_server_says_so_and_offers_the_way_back(qtbot, 
     assert "No server matches “zebra x”." in words_in(page)
     qtbot.mouseClick(part(page, "clearServerFilter"), Qt.MouseButton.LeftButton)
     assert page.list.model().rowCount() == len(gallery_servers.states())
+
+
+def test_a_row_whose_box_was_clicked_is_the_one_in_detail(qtbot, theme):
+    page = ServersPage(theme)
+    qtbot.addWidget(page)
+    page.resize(1180, 800)
+    with qtbot.waitExposed(page):
+        page.show()
+    page.set_states(gallery_servers.states())
+    switched = []
+    page.list.switched.connect(lambda key, _: switched.append(key))
+    rows, now = page.list.rows.rows(), page.list.current_key
+    number = next(n for n, row in enumerate(rows) if row.is_on is not None and row.key != now)
+    rect = page.list.visualRect(page.list.rows.index(number))
+    place = QPoint(rect.right() - 20, rect.center().y())
+    qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert (switched, page.list.current_key) == ([rows[number].key], rows[number].key)
 
 
 @pytest.mark.parametrize("is_sse", [True, False])
