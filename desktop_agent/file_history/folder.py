@@ -219,9 +219,10 @@ class TrackedFolder:
             known = self.entry(folder)
             if known is not None and not known.is_held:
                 return  # known by its name alone
-            if folder not in self._tree:
+            # A look in the middle of the write may have listed it, and left it to the tool.
+            if known is None or folder not in self._tree:
                 self._put_now(folder, "")
-                self._tree[folder] = {}
+                self._tree.setdefault(folder, {})
                 self._made.add(folder)
         self._put_now(path, digest)
 

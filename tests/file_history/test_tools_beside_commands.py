@@ -111,3 +111,21 @@ def test_what_a_tool_is_still_writing_is_no_file_that_an_undo_brings_back(
     assert place.changed(place.capture.end(looks[0])) == []
     place.undo()
     assert state_of(place.root) == before
+
+
+def test_a_folder_that_was_looked_at_while_a_tool_made_it_is_the_tools_alone(
+    any_place: Place,
+) -> None:
+    look_at_all(any_place)
+    before = state_of(any_place.root)
+    path = any_place.root / "new" / "deep" / "a.txt"
+    server, _ = any_place.begin("server")
+    write, _ = any_place.begin("write", kind="tool", write=FileWrite(bytes(path), None, b"a"))
+    path.parent.mkdir(parents=True)
+    path.write_text("a")
+    other, _ = any_place.begin("make")
+    any_place.capture.end(write)
+    for command in (server, other):
+        assert any_place.changed(any_place.capture.end(command)) == []
+    any_place.undo()
+    assert state_of(any_place.root) == before
