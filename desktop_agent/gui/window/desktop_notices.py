@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import queue
 import sys
 import threading
@@ -28,6 +29,8 @@ _PATH = "/org/freedesktop/Notifications"
 _TIMEOUT_S: float | None = 5.0
 _END_S = 2.0
 _ALLOW, _OPEN = "allow", "default"
+# Comes before the click. On Wayland a window may come to the front by it alone, and Qt reads it.
+_TOKEN, _TOKEN_VARIABLE = "ActivationToken", "XDG_ACTIVATION_TOKEN"
 _PLATFORMS = frozenset({"xcb", "wayland"})
 
 
@@ -93,13 +96,17 @@ class DesktopNotices(QObject):
             self._thread.join(_END_S)
             self._thread = None
 
-    def _on_told(self, _: int, told: tuple[str, object]) -> None:
-        name, value = told
+    def _on_told(self, _: int, told: tuple[str, object, str]) -> None:
+        name, value, token = told
+        if token:
+            os.environ[_TOKEN_VARIABLE] = token
         getattr(self, name).emit(value)
+        if token:
+            os.environ.pop(_TOKEN_VARIABLE, None)
 
 
-def _tell(relay: Relay, name: str, value: object) -> None:
-    relay.done.emit(0, (name, value))
+def _tell(relay: Relay, name: str, value: object, token: str = "") -> None:
+    relay.done.emit(0, (name, value, token))
 
 
 class _Server:
@@ -112,7 +119,7 @@ class _Server:
         self,
         jobs: queue.Queue[Any],
         words: dict[str, str],
-        tell: Callable[[str, object], None],
+        tell: Callable[..., None],
     ) -> None:
         self._jobs = jobs
         self._words = words
@@ -123,6 +130,7 @@ class _Server:
         self._has_markup = self._is_given_up = False
         # By its number there: the notice, and who showed it.
         self._shown: dict[int, tuple[DesktopNotice, str]] = {}
+        self._token = ""
 
     def run(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -189,7 +197,7 @@ class _Server:
         if "actions" not in abilities:
             raise RuntimeError("the desktop's server has none")
         self._has_markup = "body-markup" in abilities
-        for member in ("ActionInvoked", "NotificationClosed"):
+        for member in (_TOKEN, "ActionInvoked", "NotificationClosed"):
             rule = jeepney.MatchRule(type="signal", interface=_NAME, member=member, path=_PATH)
             self._ask(jeepney.message_bus.AddMatch(rule))
 
@@ -218,11 +226,15 @@ class _Server:
                 return
         if _sender(message) != server:  # any program may send such a signal
             return
+        if message.header.fields.get(_jeepney().HeaderFields.member) == _TOKEN:
+            self._token = "".join(map(str, rest))
+            return
         del self._shown[number]
+        token, self._token = self._token, ""
         if rest == [_ALLOW] and notice.can_allow:
             self._tell("allowed", notice.request)
         elif rest == [_OPEN]:
-            self._tell("opened", notice.session)
+            self._tell("opened", notice.session, token)
 
 
 def _sender(message: Any) -> str:

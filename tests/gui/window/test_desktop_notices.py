@@ -1,5 +1,6 @@
 """A request for approval is allowed from a notification, where the desktop has buttons."""
 
+import os
 import queue
 import shutil
 import subprocess
@@ -82,9 +83,9 @@ class Desktop:
             if name == method:
                 return body
 
-    def press(self, key, number=41, sender=None):
+    def press(self, key, number=41, sender=None, member="ActionInvoked"):
         address = DBusAddress(PATH, interface=NAME)
-        (sender or self.line).send(new_signal(address, "ActionInvoked", "us", (number, key)))
+        (sender or self.line).send(new_signal(address, member, "us", (number, key)))
 
 
 @pytest.fixture
@@ -176,6 +177,22 @@ def test_a_click_on_it_leads_to_the_session_and_what_is_resolved_is_taken_back(
     desktop.next("Notify")
     attention.apply(ApprovalResolved(MAIN, RequestId("rq_1"), AllowOnce()))
     assert desktop.next("CloseNotification") == (42,)
+
+
+@needs_bus
+def test_a_click_brings_what_lets_a_window_of_wayland_come_to_the_front(
+    attention, start_desktop, qtbot
+):
+    desktop = start_desktop("actions")
+    seen = []
+    attention.opened.connect(lambda _: seen.append(os.environ.get("XDG_ACTIVATION_TOKEN")))
+    with qtbot.waitSignal(attention.opened, timeout=WAIT):
+        ask(attention)
+        desktop.next("Notify")
+        desktop.press("token-1", member="ActivationToken")
+        desktop.press("default")
+    assert seen == ["token-1"]
+    assert "XDG_ACTIVATION_TOKEN" not in os.environ
 
 
 @needs_bus
