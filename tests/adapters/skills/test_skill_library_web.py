@@ -169,12 +169,16 @@ async def test_a_git_server_that_asks_sends_elsewhere_or_breaks_is_told_in_words
          "fatal: unable to access 'https://example.org/x.git/': "
          'Protocol "http" disabled (in redirect)',
          "example.org sends on to an address that is not encrypted. Nothing was fetched."),
+        ("https://example.org/x.git",
+         "fatal: unable to access 'https://example.org/x.git/': "
+         'Protocol "http" is disabled (in redirect)',
+         "example.org sends on to an address that is not encrypted. Nothing was fetched."),
         ("ssh://git@example.org/x.git",
          "ssh: connect to host example.org port 22: Connection refused\r\n"
          "fatal: Could not read from remote repository.",
          "example.org can't be reached. Check the address and your connection."),
     ],
-    ids=["redirect of curl 8", "ssh"],
+    ids=["redirect of curl 8.14", "redirect of curl 8.20", "ssh"],
 )  # fmt: skip
 async def test_what_newer_parts_of_git_say_is_told_in_words(
     tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch, address: str, said: str, told: str
