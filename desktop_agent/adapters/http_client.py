@@ -6,7 +6,11 @@ import logging
 import os
 from typing import Any
 
-from desktop_agent.core.network.certificates import certificates_of_others
+from desktop_agent.core.network.certificates import (
+    accept_older,
+    are_named,
+    certificates_of_others,
+)
 from desktop_agent.core.network.imports import import_httpx
 
 _log = logging.getLogger(__name__)
@@ -27,11 +31,8 @@ def new_client(**options: Any) -> Any:
 
     try:
         near: dict[str, Any] = dict.fromkeys(_NEAR)
-        if named := certificates_of_others(os.environ):
-            import ssl
-
-            file, folder = named.get("SSL_CERT_FILE"), named.get("SSL_CERT_DIR")
-            options["verify"] = ssl.create_default_context(cafile=file, capath=folder)
+        if are_named(os.environ):
+            options["verify"] = _context()
         return httpx.AsyncClient(follow_redirects=False, mounts=near, **options)
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
         why = f"What the environment names as a proxy or as certificates can't be used: {error}"
@@ -48,3 +49,11 @@ def new_client(**options: Any) -> Any:
         mounts=dict.fromkeys(_NEAR, direct),
         **options,
     )
+
+
+def _context() -> Any:
+    import ssl
+
+    named = {**os.environ, **certificates_of_others(os.environ)}
+    file, folder = named.get("SSL_CERT_FILE") or None, named.get("SSL_CERT_DIR") or None
+    return accept_older(ssl.create_default_context(cafile=file, capath=folder), os.environ)

@@ -152,8 +152,11 @@ def git_repository(folder: Path) -> None:
         subprocess.run(["git", *command], check=True, capture_output=True)
 
 
-def make_certificates(folder: Path) -> Path:
-    """Make an authority, and the site's key and certificate beside it; return the authority."""
+def make_certificates(folder: Path, *, says_what_its_key_is_for: bool = True) -> Path:
+    """Make an authority, and the site's key and certificate beside it; return the authority.
+
+    Python 3.13 and later check that an authority says what its key is for (RFC 5280).
+    """
     now = datetime.datetime.now(datetime.UTC)
     key, site_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
@@ -174,13 +177,13 @@ def make_certificates(folder: Path) -> Path:
     authority = folder / "authority.pem"
     ids = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     is_authority = x509.BasicConstraints(ca=True, path_length=None)
-    # Python 3.13 and later check that an authority says what its key is for (RFC 5280).
     signs = x509.KeyUsage(
         digital_signature=True, key_cert_sign=True, crl_sign=True, content_commitment=False,
         key_encipherment=False, data_encipherment=False, key_agreement=False,
         encipher_only=False, decipher_only=False,
     )  # fmt: skip
-    authority.write_bytes(signed(name, key.public_key(), is_authority, signs, ids))
+    told = [is_authority, signs, ids] if says_what_its_key_is_for else [is_authority, ids]
+    authority.write_bytes(signed(name, key.public_key(), *told))
     secret = site_key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from desktop_agent.core.network.certificates import accept_older
 from desktop_agent.model_host.litellm_client.exchange import CURRENT, SIGNATURE_IN_ID
 
 _encode = msgspec.json.Encoder().encode
@@ -137,14 +138,17 @@ def by_prefix(check: Bridge) -> Bridge:
 def with_folder_of_certificates(
     create: Callable[..., ssl.SSLContext],
 ) -> Callable[..., ssl.SSLContext]:
-    """Return `create` with what SSL_CERT_DIR names: litellm goes by SSL_CERT_FILE alone."""
+    """Return `create` with what SSL_CERT_DIR names, and with authorities taken that are old.
+
+    litellm goes by SSL_CERT_FILE alone.
+    """
 
     @functools.wraps(create)
     def created(*args: Any, **kwargs: Any) -> ssl.SSLContext:
         context = create(*args, **kwargs)
         if folder := os.environ.get("SSL_CERT_DIR"):
             context.load_verify_locations(capath=folder)
-        return context
+        return accept_older(context, os.environ)
 
     return created
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import os
 import re
 import ssl
 import zlib
@@ -13,6 +14,7 @@ from collections.abc import Callable
 import httpx
 import msgspec
 
+from desktop_agent.core.network.certificates import accept_older
 from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.web.addresses import Network
 from desktop_agent.tools.web.charset import text_of
@@ -121,7 +123,7 @@ async def _from_address(
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
     """Certificates take 50 ms to load: once, and not on the loop."""
-    return httpx.create_ssl_context()
+    return accept_older(httpx.create_ssl_context(), os.environ)
 
 
 async def _allowed_addresses(host: str, port: int, network: Network) -> tuple[str, ...]:

@@ -140,6 +140,28 @@ def test_certificates_of_a_folder_that_the_environment_names_are_trusted(
     greet(server, create())
 
 
+def test_an_authority_that_newer_pythons_find_fault_with_is_taken_where_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.13 asks of all what RFC 5280 does: who came to it reached no provider any more."""
+    authority = make_certificates(tmp_path, says_what_its_key_is_for=False)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(tmp_path / "site.pem")
+
+    def made() -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=authority)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    create = with_folder_of_certificates(made)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        greet(server, create())
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    greet(server, create())
+
+
 def greet(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
     """Let both agree on a connection. Raises SSLError."""
     sent, answered = ssl.MemoryBIO(), ssl.MemoryBIO()
