@@ -106,7 +106,8 @@ class SwitchList(QListView):
         return index.isValid()
 
     def _on_clicked(self, index: QModelIndex) -> None:
-        self.opened.emit(index.data(ROW_ROLE).key)
+        if not self._delegate.took_click:
+            self.opened.emit(index.data(ROW_ROLE).key)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current_key:
@@ -151,8 +152,10 @@ class _Delegate(CheckBoxDelegate):
             if button.contains(event.position().toPoint()):
                 is_left = event.button() == Qt.MouseButton.LeftButton
                 if is_left and event.type() == QEvent.Type.MouseButtonRelease:
+                    self.took_click = True
                     self.acted.emit(row.key)
-                return True
+                # Not of a press, which makes the row the current one.
+                return event.type() != QEvent.Type.MouseButtonPress
         return super().editorEvent(event, model, option, index)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

@@ -146,7 +146,7 @@ class SkillList(KeyboardFocus, QListView):
 
     def _on_clicked(self, index: QModelIndex) -> None:
         skill = _skill(index)
-        if skill is not None:
+        if skill is not None and not self._delegate.took_click:
             self.opened.emit(skill)
 
     def _point(self, index: QModelIndex) -> None:

@@ -56,10 +56,11 @@ def test_a_filter_that_matches_no_server_says_so_and_offers_the_way_back(qtbot, 
     assert page.list.model().rowCount() == len(gallery_servers.states())
 
 
-def test_a_row_whose_box_was_clicked_is_the_one_in_detail(qtbot, theme):
+@pytest.mark.parametrize("width", [1180, 500])
+def test_a_row_whose_box_was_clicked_is_the_current_one_of_the_list(qtbot, theme, width):
     page = ServersPage(theme)
     qtbot.addWidget(page)
-    page.resize(1180, 800)
+    page.resize(width, 800)
     with qtbot.waitExposed(page):
         page.show()
     page.set_states(gallery_servers.states())
@@ -71,6 +72,7 @@ def test_a_row_whose_box_was_clicked_is_the_one_in_detail(qtbot, theme):
     place = QPoint(rect.right() - 20, rect.center().y())
     qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert (switched, page.list.current_key) == ([rows[number].key], rows[number].key)
+    assert page.list.isVisible()
 
 
 @pytest.mark.parametrize("is_sse", [True, False])

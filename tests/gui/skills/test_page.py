@@ -245,6 +245,17 @@ def test_a_late_answer_about_another_skill_is_passed_over(page):
     assert "Something else" not in page.detail.findChild(QWidget, "markdownText").toPlainText()
 
 
+def test_where_it_is_narrow_a_click_on_a_box_stays_in_the_list(page, qtbot):
+    page.resize(600, 700)
+    _, row = place_of(page, MINUTES)
+    box, words = (QPoint(row.right() - 20, row.center().y()), row.center())
+    with qtbot.waitSignal(page.requests.switched):
+        qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=box)
+    assert page.list.isVisible(), "several are to be switched, one after the other"
+    qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=words)
+    assert page.detail.isVisible()
+
+
 def test_where_it_is_narrow_list_and_detail_take_turns(page, qtbot):
     page.resize(600, 700)
     assert page.list.isVisible()

@@ -52,8 +52,10 @@ class CheckBoxDelegate(QStyledItemDelegate):
     """A click on the box, or Space, sets the model's check state, which requests the change.
 
     `box` is where it stands in a row, read from left to right. Rows that can't be ticked are those
-    whose flags lack `ItemIsUserCheckable`.
+    whose flags lack `ItemIsUserCheckable`. `took_click`: the last click was for a part of the row.
     """
+
+    took_click = False
 
     def __init__(self, theme: Theme, box: Callable[[QRect], QRect], parent: QWidget) -> None:
         super().__init__(parent)
@@ -62,6 +64,7 @@ class CheckBoxDelegate(QStyledItemDelegate):
     def editorEvent(
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
+        self.took_click = False
         if not index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
             return False
         is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
@@ -74,7 +77,7 @@ class CheckBoxDelegate(QStyledItemDelegate):
             if event.type() != QEvent.Type.MouseButtonRelease:
                 # Not of a press: what is ticked becomes the row that keys and details are for.
                 return hit and event.type() == QEvent.Type.MouseButtonDblClick
-            is_toggled = hit
+            is_toggled = self.took_click = hit
         if not is_toggled:
             return False
         state = check_state(is_on=not is_ticked(index))
