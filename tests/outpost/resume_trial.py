@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 from desktop_agent.adapters.store.store import SqliteStore
@@ -106,10 +107,10 @@ def _child(rig: FarRig) -> AgentId:
 
 def _verdict(folder: Path) -> list[str]:
     """Return what is wrong with what is on disk at the end."""
-    store = SqliteStore(folder / "sessions.db")
-    (info,) = store.sessions()
-    agent_id = store.load_tree(info.id)[0].agent_id
-    events = store.page(info.id, None, 1_000_000, agent_id).events
+    with closing(SqliteStore(folder / "sessions.db")) as store:
+        (info,) = store.sessions()
+        agent_id = store.load_tree(info.id)[0].agent_id
+        events = store.page(info.id, None, 1_000_000, agent_id).events
     wrong: list[str] = []
 
     def once(what: str, found: list[str]) -> None:
