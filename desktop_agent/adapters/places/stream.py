@@ -54,12 +54,14 @@ async def end(process: Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
     if process.stdin is not None:
         process.stdin.close()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_END_S):
-            await exited(process)
-    # Else they stay open as long as whoever has left the group holds them. There is no other way.
-    transport: Any = vars(process)["_transport"]
-    transport.close()
+    try:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                await exited(process)
+    finally:  # also of who is cancelled meanwhile
+        # Else they stay open as long as whoever has left the group holds them. There is no other way.
+        transport: Any = vars(process)["_transport"]
+        transport.close()
 
 
 async def find_mark(reader: asyncio.StreamReader) -> None:
