@@ -59,7 +59,8 @@ async def end(process: Process) -> None:
             async with asyncio.timeout(_END_S):
                 await exited(process)
     finally:  # also of who is cancelled meanwhile
-        # Else they stay open as long as whoever has left the group holds them. There is no other way.
+        # Else they stay open as long as whoever has left the group holds them.
+        # There is no other way.
         transport: Any = vars(process)["_transport"]
         transport.close()
 
