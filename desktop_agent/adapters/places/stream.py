@@ -54,11 +54,21 @@ async def end(process: Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
     if process.stdin is not None:
         process.stdin.close()
+    closed = asyncio.ensure_future(_close(process))
+    try:
+        await asyncio.shield(closed)
+    except asyncio.CancelledError:
+        await closed  # what was killed ends at once, and would be left to nobody
+        raise
+
+
+async def _close(process: Process) -> None:
+    """Wait until a program has ended, and close its pipes."""
     try:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_END_S):
                 await exited(process)
-    finally:  # also of who is cancelled meanwhile
+    finally:
         # Else they stay open as long as whoever has left the group holds them.
         # There is no other way.
         transport: Any = vars(process)["_transport"]
