@@ -18,6 +18,8 @@ EXCLUDED_MODULES = [
     "pip", "pkg_resources", "pytest", "scipy", "setuptools", "tkinter", "_tkinter", "unittest",
     "test", "pydoc", "doctest", "lib2to3", "idlelib", "ensurepip", "venv", "turtle", "curses",
     "readline", "torch", "transformers",
+    # Of another time, and the only ones that want libdb, libnsl and libtirpc of the system.
+    "nis", "_dbm",
     # litellm's own server. Much of what stands beside it is imported by what calls providers.
     "fastapi", "uvicorn", "gunicorn", "prisma", "apscheduler", "starlette.testclient",
     "litellm.proxy.proxy_server", "litellm.proxy.proxy_cli",
