@@ -23,7 +23,9 @@ class ToolSpec(Value, frozen=True):
     schema: dict[str, Any]
 
 
-_Seconds = Annotated[float, Meta(gt=0)]
+# What is written by hand has to end.
+_LONGEST_S = 100_000_000
+_Seconds = Annotated[float, Meta(gt=0, le=_LONGEST_S)]
 
 
 class Limits(Value, frozen=True):
@@ -32,8 +34,8 @@ class Limits(Value, frozen=True):
     connect_s: _Seconds = 10.0
     first_byte_s: _Seconds = 120.0
     idle_s: _Seconds = 120.0
-    retry_total_s: Annotated[float, Meta(ge=0)] = 120.0
-    max_retries: Annotated[int, Meta(ge=0)] = 5
+    retry_total_s: Annotated[float, Meta(ge=0, le=_LONGEST_S)] = 120.0
+    max_retries: Annotated[int, Meta(ge=0, le=1000)] = 5
 
 
 class ModelRequest(Value, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from desktop_agent.core.agents import Budget
@@ -18,8 +19,9 @@ LONGEST_INSTRUCTIONS = 16_000
 
 Theme = Literal["system", "light", "dark"]
 # What is written by hand has to leave an app that can be used.
-_Count = Annotated[int, Meta(ge=1)]
-_NotNegative = Annotated[int, Meta(ge=0)]
+_MOST = 100_000_000
+_Count = Annotated[int, Meta(ge=1, le=_MOST)]
+_NotNegative = Annotated[int, Meta(ge=0, le=_MOST)]
 _Scale = Annotated[int, Meta(ge=50, le=400)]
 
 
@@ -65,9 +67,9 @@ class Settings(Value, frozen=True):
     limits: Limits = Limits()
     sandbox: SandboxOptions = SandboxOptions()
     has_subagents: bool = True
-    max_depth: int = 2
-    max_children: int = 4
-    max_agents: int = 8
+    max_depth: _NotNegative = 2
+    max_children: _NotNegative = 4
+    max_agents: _NotNegative = 8
     question_timeout_s: _NotNegative = 900
     budget: Budget = Budget()
     subagent_budget: Budget = Budget()
@@ -78,3 +80,13 @@ class Settings(Value, frozen=True):
     recent_folders: tuple[str, ...] = ()
     check_updates_weekly: bool = False
     instructions: str = ""
+
+
+def without_wrong_limits(budget: Budget) -> tuple[Budget, tuple[str, ...]]:
+    """Return a budget without the limits that none can be, and their names.
+
+    What is left of a budget can be nothing, so its own type allows that.
+    """
+    limits: dict[str, float | None] = msgspec.structs.asdict(budget)
+    wrong = [name for name, most in limits.items() if most is not None and not 0 < most <= _MOST]
+    return msgspec.structs.replace(budget, **dict.fromkeys(wrong)), tuple(wrong)

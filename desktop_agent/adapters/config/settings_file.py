@@ -11,7 +11,7 @@ import msgspec
 from desktop_agent.adapters.files.lenient_decode import convert_leniently
 from desktop_agent.adapters.files.private_file import keep_copy, set_aside, write_through
 from desktop_agent.adapters.files.unknown_fields import BOM, encode_keeping, what_is_in
-from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings import Settings, without_wrong_limits
 
 _log = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ def load(path: Path, tell: Callable[[str], None] = _log.error) -> Settings:
         tell(f"Your settings can't be read, so the app's own are in use: {error}.")
         return Settings()
     try:
-        settings, wrong = convert_leniently(msgspec.json.decode(body.removeprefix(BOM)), Settings)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        settings, wrong = _decode(body.removeprefix(BOM))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         tell(
             f"The file of your settings was damaged ({error}), so the app's own are in use. It is "
             f"kept as {set_aside(path)}."
@@ -45,6 +45,17 @@ def load(path: Path, tell: Callable[[str], None] = _log.error) -> Settings:
             f"The file is kept as {kept}."
         )
     return settings
+
+
+def _decode(body: bytes) -> tuple[Settings, tuple[str, ...]]:
+    # Where a number is too large for its type, msgspec by itself refuses the whole file.
+    raw = msgspec.json.Decoder(float_hook=float).decode(body)
+    settings, wrong = convert_leniently(raw, Settings)
+    budget, in_budget = without_wrong_limits(settings.budget)
+    subagent_budget, in_subagents = without_wrong_limits(settings.subagent_budget)
+    wrong += tuple(f"budget.{name}" for name in in_budget)
+    wrong += tuple(f"subagent_budget.{name}" for name in in_subagents)
+    return msgspec.structs.replace(settings, budget=budget, subagent_budget=subagent_budget), wrong
 
 
 def save(path: Path, settings: Settings) -> None:

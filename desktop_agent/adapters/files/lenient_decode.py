@@ -37,17 +37,13 @@ def _value(raw: object, kind: Any) -> tuple[Any, tuple[str, ...]]:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return convert_leniently(raw, kind)
     inside = get_args(kind)
-    if (
-        get_origin(kind) is tuple
-        and isinstance(raw, list)
-        and issubclass(inside[0], msgspec.Struct)
-    ):
+    if get_origin(kind) is tuple and inside[1:] == (...,) and isinstance(raw, list):
         return _records(raw, inside[0])
     return msgspec.convert(raw, kind), ()
 
 
 def _records(raw: list[Any], kind: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return the records of a list that can be read: one wrong one costs no other."""
+    """Return what of a list can be read: one wrong entry costs no other."""
     good: list[Any] = []
     wrong: list[str] = []
     for number, one in enumerate(raw, start=1):

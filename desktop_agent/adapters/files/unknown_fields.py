@@ -28,7 +28,7 @@ def encode_keeping(record: object, before: bytes | None, kind: Any = None) -> by
     body = msgspec.json.encode(record)
     try:
         old = msgspec.json.decode(before or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return body
     kept = msgspec.json.encode(_joined(msgspec.json.decode(body), old, kind or type(record)))
     if len(kept) - len(body) > _LONGEST:

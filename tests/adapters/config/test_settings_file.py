@@ -12,6 +12,7 @@ import pytest
 
 from desktop_agent.adapters.config.settings_file import load, save
 from desktop_agent.compose import SettingsFile
+from desktop_agent.core.agents import Budget
 from desktop_agent.core.requests import Limits
 from desktop_agent.core.settings import CustomServer, Settings
 
@@ -52,7 +53,9 @@ def test_only_this_user_can_read_the_settings(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe\x00", b"[]", b"null", b'"x"', b"\x00" * 50])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"\xff\xfe\x00", b"[]", b"null", b'"x"', b"\x00" * 50, b"[" * 9999]
+)
 def test_a_damaged_file_is_kept_aside_and_the_app_starts(path: Path, body: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(body)
@@ -131,6 +134,29 @@ def test_a_number_with_which_nothing_would_work_is_told_and_is_as_at_first(path:
     assert settings == Settings(max_depth=0, limits=kept)
     names = (*wrong, "limits.connect_s", "limits.first_byte_s")
     assert [all(name in text for name in names) for text in said] == [True]
+
+
+@pytest.mark.parametrize(
+    ("raw", "names"),
+    [
+        ('{"budget": {"cost": -1, "steps": 0, "tokens": 5}}', "budget.cost, budget.steps"),
+        ('{"subagent_budget": {"seconds": 1e300}}', "subagent_budget.seconds"),
+        ('{"max_depth": -1, "max_children": -1, "max_agents": 1e30}', "max_depth, max_children, "),
+        ('{"limits": {"idle_s": 1e400, "max_retries": 1e9}}', "limits.idle_s, limits.max_retries"),
+        ('{"shell_timeout_s": 1e400, "question_timeout_s": 1e12}', "shell_timeout_s, question_"),
+        (f'{{"max_steps": 1{"0" * 400}}}', "max_steps"),
+        ('{"recent_folders": ["/a", 5]}', "recent_folders.2"),
+    ],
+)
+def test_a_number_that_none_can_be_costs_itself_alone(path: Path, raw: str, names: str) -> None:
+    path.parent.mkdir()
+    path.write_text(f'{{"theme": "dark", {raw[1:]}')
+    said: list[str] = []
+    settings = load(path, said.append)
+    assert [f"as at first: {names}" in text for text in said] == [True]
+    tokens, folders = settings.budget.tokens, settings.recent_folders
+    assert settings == Settings(theme="dark", budget=Budget(tokens=tokens), recent_folders=folders)
+    assert (tokens or 5, folders or ("/a",)) == (5, ("/a",))
 
 
 @pytest.mark.parametrize("body", ["{", '{"theme": "pink", "text_scale": 150}'])
