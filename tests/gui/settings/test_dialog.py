@@ -4,7 +4,7 @@ from typing import get_args
 
 import msgspec
 import pytest
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QLocale, QObject, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -539,7 +539,7 @@ def test_caches_are_listed_by_their_folders_and_emptied_each_by_itself(dialog, q
     caches = (PrivateCache("a", "/tmp/api", 1_240_000_000), PrivateCache("b", "", 5000))
     dialog.sandbox.set_contents(SandboxContents(caches=caches))
     names = [one.accessibleName() for one in dialog.sandbox.findChildren(QWidget)]
-    assert "/tmp/api, 1.2 GB" in names
+    assert f"/tmp/api, {QLocale().toString(1.2, 'f', 1)} GB" in names
     buttons = dialog.sandbox.findChildren(QAbstractButton, "emptyCache")
     assert buttons[0].accessibleName() == "Empty the cache of /tmp/api"
     with qtbot.waitSignal(dialog.sandbox.cache_emptied) as hit:
