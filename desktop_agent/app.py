@@ -324,9 +324,12 @@ async def _compose(emit: Callable[[Event], None]) -> Backend:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # who read it has gone, and what is done is done to its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print(text: str) -> int:
-    print(text)
+    _say(text)
     return 0

@@ -4,10 +4,16 @@ And what is of Qt on the window's thread alone: two threads that make its classe
 The start of the self-check is tested with it.
 """
 
+import os
 import shutil
+import subprocess
+import sys
+
+import pytest
 
 from desktop_agent import paths
 from tests.helpers.noted_start import run_noting_imports
+from tests.helpers.patience import HANG_S
 
 
 def test_the_demo_does_its_job_in_the_real_window_without_a_person(tmp_path):
@@ -19,6 +25,21 @@ def test_the_demo_does_its_job_in_the_real_window_without_a_person(tmp_path):
     assert picture.stat().st_size > 10_000
     assert done.stderr == ""
     assert noted == {"hooked": [], "on other threads": [], "pydantic": [], "qt": True}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+@pytest.mark.parametrize("option", ["--demo-run", "--help"])
+def test_who_stops_reading_what_it_says_ends_nothing_and_holds_nothing_up(tmp_path, option):
+    folder = shutil.copytree(paths.resource("demo"), tmp_path / "garden")
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = [sys.executable, "-m", "desktop_agent", option, str(folder)]
+    done = subprocess.run(
+        program, stdout=writer, stderr=subprocess.PIPE, timeout=HANG_S, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (folder / "OVERVIEW.md").exists() == (option == "--demo-run")
 
 
 def test_a_run_without_a_window_imports_as_ever_and_brings_no_pydantic(tmp_path):
