@@ -137,12 +137,16 @@ class McpLine(Value, frozen=True):
 
 
 class McpOffer(Value, frozen=True):
-    """What a server has; `left_out` is how many tools were too large or too many."""
+    """What a server has; `left_out` is how many tools were too large or too many.
+
+    `refused` are names of those that are described as the protocol does not allow.
+    """
 
     tools: tuple[McpTool, ...] = ()
     prompts: tuple[McpPrompt, ...] = ()
     resources: tuple[McpResource, ...] = ()
     left_out: int = 0
+    refused: tuple[str, ...] = ()
 
 
 class McpState(Value, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import mcp_types
@@ -16,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from desktop_agent import __version__
+from desktop_agent.core.mcp import McpOffer
 from desktop_agent.core.pipes.mcp_pipe import (
     CallAnswered,
     CallFailed,
@@ -39,6 +40,7 @@ from desktop_agent.mcp_host.bounds import (
 from desktop_agent.mcp_host.command_stream import Babble, CommandStream
 from desktop_agent.mcp_host.offers import list_more, list_tools
 from desktop_agent.mcp_host.redirect_page import redirect_page
+from desktop_agent.mcp_host.sifting import SiftedStream
 from desktop_agent.mcp_host.sign_in import SignIn
 
 # A first start may have to fetch a package.
@@ -64,6 +66,7 @@ class Connection:
         self._stream = CommandStream(lambda data: send(HostWrote(opened.id, data)))
         self._client: Client | None = None
         self._is_listing = True
+        self._sifted: SiftedStream | None = None
         self.forms = Forms(send)
         self._ended = asyncio.Event()
         self._changed = asyncio.Event()
@@ -110,7 +113,7 @@ class Connection:
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(_SIGN_IN_S if self._opened.signs_in else _START_S):
                 await stack.enter_async_context(client)
-                offer = await list_tools(client)
+                offer = await self._list_tools(client)
             self._client = client
             self._send(ServerListed(self._opened.id, offer))  # agents need not wait for the rest
             now, pause = asyncio.get_running_loop().time, 0.0
@@ -126,7 +129,14 @@ class Connection:
                     return
                 self._is_listing = True
                 self._changed.clear()
-                offer = await list_tools(client)
+                offer = await self._list_tools(client)
+
+    async def _list_tools(self, client: Client) -> McpOffer:
+        sifted = self._sifted
+        assert sifted is not None, "it is connected"
+        sifted.version = client.protocol_version
+        offer = await list_tools(client)
+        return msgspec.structs.replace(offer, refused=sifted.take_refused())
 
     async def call(self, called: Request) -> None:
         """Put a request to the server; whatever comes of it is told."""
@@ -163,11 +173,12 @@ class Connection:
         if isinstance(message, _CHANGES):
             self._changed.set()
 
-    def _transport(self) -> AbstractAsyncContextManager[TransportStreams]:
-        opened = self._opened
-        if not opened.url:
-            return self._stream.opened()
-        return self._http()
+    @asynccontextmanager
+    async def _transport(self) -> AsyncGenerator[TransportStreams]:
+        own = self._http() if self._opened.url else self._stream.opened()
+        async with own as (incoming, outgoing):
+            self._sifted = SiftedStream(incoming)
+            yield self._sifted, outgoing
 
     @asynccontextmanager
     async def _http(self) -> AsyncGenerator[TransportStreams]:

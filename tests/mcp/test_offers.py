@@ -65,6 +65,14 @@ async def test_prompts_and_resources_of_ten_megabytes_are_cut(tmp_path: Path) ->
             assert "characters left out" in answer.text
 
 
+async def test_what_is_described_wrongly_costs_itself_alone_and_is_named(tmp_path: Path) -> None:
+    async with offering(tmp_path, hostile("badly_described")) as (rig, state):
+        assert [one.name for one in state.tools] == ["do"]
+        assert [one.name for one in (*state.prompts, *state.resources)] == ["do", "do"]
+        assert "how they are described: none, text, ?, hint." in state.problem
+        assert rig.states()["badly_described"].phase == "running"
+
+
 async def test_endless_lists_of_prompts_and_resources_end(tmp_path: Path) -> None:
     async with offering(tmp_path, hostile("endless")) as (_, state):
         assert len(state.prompts) == 200

@@ -203,13 +203,15 @@ class Instance:
 
     def _on_listed(self, offer: McpOffer) -> None:
         """It runs, or offers something else."""
-        self.offer, left_out = offer, offer.left_out
+        self.offer = offer
         if self._phase != "running":
             self._since = time.time()
         self._signs_in, self._sign_in_url = False, ""
         self.was_waited_for = False
-        words = f"{left_out} of its tools are too large or too many, and left out."
-        self._show("running", words if left_out else "")
+        words = _left_out(offer)
+        if words and words != self._problem:
+            _log.warning("the MCP server %s: %s", self.server.name, words)
+        self._show("running", words)
         self._settled.set()
 
     def _on_asked(self, url: str) -> None:
@@ -264,3 +266,14 @@ def same_launch(first: McpServer, second: McpServer) -> bool:
     """Whether two configurations start the same thing: switches apart."""
     plain = [msgspec.structs.replace(one, is_on=True, tools_off=()) for one in (first, second)]
     return plain[0] == plain[1]
+
+
+def _left_out(offer: McpOffer) -> str:
+    """Say which tools of a server are not there, and why."""
+    words: list[str] = []
+    if offer.left_out:
+        words.append(f"{offer.left_out} of its tools are too large or too many, and left out.")
+    if offer.refused:
+        names = ", ".join(offer.refused)
+        words.append(f"Left out, as MCP does not allow how they are described: {names}.")
+    return " ".join(words)

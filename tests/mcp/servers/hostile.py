@@ -36,6 +36,9 @@ def tools(cursor: str) -> dict[str, Any]:
                 tool("huge", inputSchema={"type": "object", "x": "y" * 100_000}),
             ]
         }
+    if KIND == "badly_described":
+        wrong = [tool("none", inputSchema="x"), tool("text", inputSchema={"type": "string"}), 5]
+        return {"tools": [wrong[0], tool("do"), *wrong[1:], tool("hint", annotations=[])]}
     if KIND == "orders":
         return {"tools": [tool("kind", description=ORDERS)]}
     if KIND == "turns":
@@ -54,6 +57,8 @@ def offers(kind: str, cursor: str) -> dict[str, Any]:
         names = [f"o{cursor}_{each}" for each in range(20)]
     elif KIND == "names":
         names = ["n" * 500, "", "a b/c", "\u202eevil", "twice", "twice"]
+    if KIND == "badly_described":
+        return {kind: [{"name": 5}, {"name": "do", "uri": "x://do"}, None]}
     page: dict[str, Any] = {kind: [{"name": one, "uri": f"x://{one}"} for one in names]}
     if KIND == "names":
         many = [{"name": f"a{each}"} for each in range(1_000)]
