@@ -37,7 +37,7 @@ from desktop_agent.outpost.arguments import BatchOptions, parse
 from desktop_agent.outpost.jobs import Job, Needs, read_jobs
 from desktop_agent.outpost.link import FarPlace
 from desktop_agent.outpost.places import Place, ThisComputer, refusals
-from desktop_agent.outpost.results import Result, ResultsFile
+from desktop_agent.outpost.results import CUT, Result, ResultsFile
 from desktop_agent.outpost.runner import Ended
 
 _NAMED = 5
@@ -143,7 +143,7 @@ class _Batch:
         self._results = results
         self._ready = ready
         self._mine = {one.key for one in ready}
-        before = [one for key, one in results.known.items() if key in self._mine]
+        before = [one for key, one in results.known.items() if key.removesuffix(CUT) in self._mine]
         self._usage = sum((one.usage for one in before), Usage())
         self._lacks_cost = any(map(table.lacks_cost, before))
         self._running = 0
@@ -218,11 +218,16 @@ class _Batch:
             ended, patch = Ended("error", "", Usage(), 0.0, str(error)), ""
         finally:
             self._running -= 1
-        # What was cut by all of it runs again the next time.
-        if not self._is_over or ended.reason not in ("interrupted", "budget"):
-            job = ready.job
+        job, key, usage = ready.job, ready.key, ended.usage
+        # What was cut by all of it runs again the next time; what it has spent is spent.
+        is_cut = self._is_over and ended.reason in ("interrupted", "budget")
+        if is_cut:
+            key, patch = key + CUT, ""
+            cut_before = self._results.known.get(key)
+            usage += cut_before.usage if cut_before else Usage()
+        if not is_cut or ended.usage != Usage():
             self._results.add(
-                Result(ready.key, ended.reason, ended.text, ended.usage, ended.seconds, patch,
+                Result(key, ended.reason, ended.text, usage, ended.seconds, patch,
                        place.name, job.prompt, job.workspace, ended.error)
             )  # fmt: skip
         place.kept(ready.key)

@@ -15,6 +15,8 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.engine.workspace.to_disk import to_disk
 from desktop_agent.headless.arguments import UsageError
 
+# Ends the key of what a job had spent when all of the batch was stopped: that is no result.
+CUT = "+cut"
 _BEGINS = b'{"key":"'
 _PIECE = 1 << 20
 

@@ -142,10 +142,14 @@ def test_the_limit_of_cost_stops_the_batch_and_a_larger_one_goes_on_with_it(
         assert small.returncode == 1
         assert "the limit of cost is reached" in small.stderr
         assert len(provider.requests) == 1, "the step in flight, and no other"
-        assert results(tmp_path / "out") == []
+        (cut,) = results(tmp_path / "out")
+        assert cut["key"].endswith("+cut"), "what was spent, and no result"
+        assert cut["usage"]["cost"] > 0
+        small = batch(jobs, tmp_path / "out", "--at-most", "1", "--max-cost", "0.0000001")
+        assert len(provider.requests) == 1, "it was spent before"
         large = batch(jobs, tmp_path / "out", "--max-cost", "5")
         assert large.returncode == 0, large.stderr
-        assert len({one["key"] for one in results(tmp_path / "out")}) == 4
+        assert len({one["key"] for one in results(tmp_path / "out")}) == 5
         asked, jobs = (
             len(provider.requests),
             write_jobs(jobs, *wanted, {**wanted[0], "trust": True}),
@@ -154,7 +158,7 @@ def test_the_limit_of_cost_stops_the_batch_and_a_larger_one_goes_on_with_it(
         assert "4 of 5 done" in again.stderr, "a job that has not run waits for a larger limit"
         assert "the limit of cost is reached" in again.stderr
         assert (again.returncode, len(provider.requests)) == (1, asked)
-    assert len(results(tmp_path / "out")) == 4
+    assert len(results(tmp_path / "out")) == 5
 
 
 def test_money_is_not_limited_where_nobody_knows_what_a_model_costs(tmp_path: Path) -> None:
