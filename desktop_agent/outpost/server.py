@@ -21,6 +21,8 @@ from desktop_agent.outpost.work import Send, Tell, Work
 
 # How long nobody may be there: with jobs or results that wait, and without.
 _KEPT_S, _IDLE_S = 86_400.0, 60.0
+# Programs between don't all notice a dead connection, as ssh does.
+AGAIN_S = 15.0
 
 
 class Outpost:
@@ -45,8 +47,10 @@ class Outpost:
         task = asyncio.current_task()
         assert task is not None
         self._streams[task] = writer
-        hello = frames.Hello(frames.PROTOCOL, __version__, self._epoch, tuple(self._snapshots))
-        writer.write(frames.MARK + frame(hello))
+        known, again = tuple(self._snapshots), AGAIN_S
+        hello = frame(frames.Hello(frames.PROTOCOL, __version__, self._epoch, known, again))
+        writer.write(frames.MARK + hello)
+        repeating = asyncio.create_task(_repeat(hello, writer))
         try:
             while True:
                 body = await read_frame(reader)
@@ -61,6 +65,7 @@ class Outpost:
         except (BrokenStream, msgspec.DecodeError, ConnectionError):
             pass
         finally:
+            repeating.cancel()
             if self._writer is writer:
                 self._writer = None
             writer.close()
@@ -126,6 +131,12 @@ class Outpost:
     def _send(self, value: frames.FromOutpost) -> None:
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(frame(value))
+
+
+async def _repeat(hello: bytes, writer: asyncio.StreamWriter) -> None:
+    while True:
+        await asyncio.sleep(AGAIN_S)
+        writer.write(hello)
 
 
 async def serve(address: Path, work_of: Callable[[Path, Send, Tell], Work]) -> None:

@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from desktop_agent import paths
 from desktop_agent.adapters.config import settings_file
 from desktop_agent.adapters.places.git_copy import GitStore
+from desktop_agent.adapters.places.stream import greeting, read_frame
 from desktop_agent.adapters.store.store import SqliteStore
 from desktop_agent.compose import SESSIONS_FILE
 from desktop_agent.core.approvals import Rule
@@ -24,9 +26,10 @@ from desktop_agent.core.pipes import outpost_pipe as pipe
 from desktop_agent.core.pipes.frames import frame
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
-from desktop_agent.outpost import relay
+from desktop_agent.outpost import relay, server
 from desktop_agent.outpost.jobs import Job
 from desktop_agent.outpost.link import FarPlace
+from desktop_agent.outpost.work import Work
 from tests.helpers.patience import HANG_S
 from tests.helpers.providers import LoopbackProvider
 from tests.outpost.rig import batch, far, garden, results, state, write_jobs
@@ -177,9 +180,40 @@ async def test_what_came_and_is_not_on_disk_yet_is_sent_again_after_a_cut(tmp_pa
     await place.close()
 
 
-def scripted(folder: Path, then: str, *events: pipe.Numbered) -> tuple[FarPlace, Job]:
+async def test_a_stream_that_is_dead_without_a_word_is_opened_again(tmp_path: Path) -> None:
+    """A program between may hang, or not notice that what it leads through is gone."""
+    os.mkfifo(tmp_path / "attached")
+    ended = pipe.JobEnded(1, "of another", "finished", "Done.", Usage(), 1.0, "")
+    then = f"head -c 1 > {tmp_path / 'attached'}; kill -STOP $$"
+    place, job = scripted(tmp_path, then, ended, again_s=0.1)
+    runs = asyncio.create_task(place.run("key", job, GitStore(tmp_path / "none"), "commit", None))
+    for _ in range(2):
+        assert await asyncio.to_thread((tmp_path / "attached").read_bytes)
+    place.stop()
+    await runs
+    await place.close()
+
+
+async def test_an_outpost_says_again_and_again_that_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "AGAIN_S", 0.01)
+    # Nothing is ordered, so nothing is worked on.
+    outpost = server.Outpost(lambda send, tell: cast("Work", None))
+    listening = await asyncio.start_unix_server(outpost.attached, tmp_path / "at")
+    reader, writer = await asyncio.open_unix_connection(tmp_path / "at")
+    hello, body = await greeting(reader)
+    assert hello["again_s"] == 0.01
+    assert [await read_frame(reader) for _ in range(2)] == [body, body]
+    writer.close()
+    listening.close()
+
+
+def scripted(
+    folder: Path, then: str, *events: pipe.Numbered, again_s: float = 0.0
+) -> tuple[FarPlace, Job]:
     """Return a place that greets, tells of events, and does what a shell is told; and a job."""
-    hello = pipe.Hello(pipe.PROTOCOL, "1", "epoch", ("commit",))
+    hello = pipe.Hello(pipe.PROTOCOL, "1", "epoch", ("commit",), again_s)
     told = folder / "told"
     told.write_bytes(pipe.MARK + b"".join(map(frame, (hello, *events))))
     job = Job(1, "go", str(folder), {"prompt": "go", "workspace": str(folder)})

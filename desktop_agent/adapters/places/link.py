@@ -27,6 +27,8 @@ from desktop_agent.core.pipes.host_pipe import ToHost
 from desktop_agent.engine.base.places import PlaceLost
 
 _LONGEST_PAUSE_S = 15.0
+# How many signs of life may be missing: the program between may hang, or what it leads through.
+_MOST_MISSING = 4
 _WORDS_S = 1.0
 # Longer than it takes to log in and start an outpost.
 GREETING_S = 120.0
@@ -73,6 +75,7 @@ class OutpostLink:
         self._snapshots: set[str] = set()
         self._writer: asyncio.StreamWriter | None = None
         self._has_heard = False
+        self._silent_s: float | None = None
         self.is_leaving = False
 
     @property
@@ -155,7 +158,7 @@ class OutpostLink:
             self.send(pipe.Attach(self.epoch, self._kept_to))
             await self._follower.attached()
             while True:
-                body = await read_frame(process.stdout)
+                body = await read_frame(process.stdout, self._silent_s)
                 with readable():
                     value = pipe.from_outpost().decode(body)
                 self._has_heard = True
@@ -193,6 +196,7 @@ class OutpostLink:
             if not is_first:
                 self._follower.restarted()
         self._snapshots = set(hello.snapshots)
+        self._silent_s = _MOST_MISSING * hello.again_s or None
 
     def _take(self, event: pipe.Numbered) -> None:
         if event.number <= self._number:

@@ -85,15 +85,28 @@ async def find_mark(reader: asyncio.StreamReader) -> None:
         seen += piece
 
 
-async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    """Return the bytes of one value. Raises BrokenStream."""
-    try:
-        length = int.from_bytes(await reader.readexactly(LENGTH_BYTES), "big")
-        if length > MOST_BYTES:
-            raise BrokenStream("a frame is too long")
-        return await reader.readexactly(length)
-    except (asyncio.IncompleteReadError, ConnectionError):
-        raise BrokenStream("the stream ended") from None
+async def read_frame(reader: asyncio.StreamReader, silent_s: float | None = None) -> bytes:
+    """Return the bytes of one value. Raises BrokenStream, also where none come for so long."""
+    length = int.from_bytes(await _exactly(reader, LENGTH_BYTES, silent_s), "big")
+    if length > MOST_BYTES:
+        raise BrokenStream("a frame is too long")
+    return await _exactly(reader, length, silent_s)
+
+
+async def _exactly(reader: asyncio.StreamReader, size: int, silent_s: float | None) -> bytes:
+    read = bytearray()
+    while len(read) < size:
+        try:
+            async with asyncio.timeout(silent_s):
+                piece = await reader.read(size - len(read))
+        except TimeoutError:
+            raise BrokenStream(f"nothing was heard of it for {silent_s:.0f} s") from None
+        except ConnectionError:
+            piece = b""
+        if not piece:
+            raise BrokenStream("the stream ended")
+        read += piece
+    return bytes(read)
 
 
 @contextlib.contextmanager

@@ -30,12 +30,16 @@ MOST_BYTES = 1 << 28
 
 
 class Hello(Value, frozen=True):
-    """The outpost's first frame; `protocol` stays its first field in all versions."""
+    """The outpost's first frame; `protocol` stays its first field in all versions.
+
+    It comes again every `again_s` seconds, 0 for never: without it the stream is dead.
+    """
 
     protocol: int
     version: str
     epoch: str
     snapshots: tuple[str, ...] = ()
+    again_s: float = 0.0
 
 
 class About(Value, frozen=True):
