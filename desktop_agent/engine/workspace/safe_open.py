@@ -102,11 +102,8 @@ def write_atomic(
     ):
         if relative == ".":
             raise ToolError(f"'{resolved}' is a folder.")
-        folder = _make_folders(root, PurePath(relative).parent)
-        try:
+        with _made_folders(root, PurePath(relative).parent) as folder:
             _replace(folder, resolved, content, expected)
-        finally:
-            os.close(folder)
 
 
 def digest(content: bytes) -> str:
@@ -229,19 +226,31 @@ def _open_step_by_step(root: int, relative: PurePath, flags: int) -> int:
         os.close(current)
 
 
-def _make_folders(root: int, relative: PurePath) -> int:
-    current = open_beneath(root, ".", os.O_RDONLY | _DIRECTORY)
+@contextlib.contextmanager
+def _made_folders(root: int, relative: PurePath) -> Generator[int, None, None]:
+    """Hold a folder open that is made if need be; what was made goes again if the block fails."""
+    made: list[PurePath] = []
     try:
-        for name in relative.parts:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, dir_fd=current)
-            deeper = open_beneath(current, name, os.O_RDONLY | _DIRECTORY)
-            os.close(current)
-            current = deeper
+        for folder in (*reversed(relative.parents), relative)[1:]:
+            with _opened(root, folder.parent) as above, contextlib.suppress(FileExistsError):
+                os.mkdir(folder.name, dir_fd=above)
+                made.append(folder)
+        with _opened(root, relative) as descriptor:
+            yield descriptor
     except BaseException:
-        os.close(current)
+        for folder in reversed(made):
+            with contextlib.suppress(OSError), _opened(root, folder.parent) as above:
+                os.rmdir(folder.name, dir_fd=above)
         raise
-    return current
+
+
+@contextlib.contextmanager
+def _opened(root: int, folder: PurePath) -> Generator[int, None, None]:
+    descriptor = open_beneath(root, str(folder), os.O_RDONLY | _DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) -> None:
@@ -268,7 +277,10 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
-    to_disk(folder)
+    # It has its name: where that can't be flushed, as in some file systems of a network, the file
+    # is written all the same.
+    with contextlib.suppress(OSError):
+        to_disk(folder)
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -242,6 +243,34 @@ def test_writing_keeps_the_mode_and_leaves_no_rest(place: Path) -> None:
     assert script.read_text() == "new"
     write_atomic(Workspace(str(place)), place / "a" / "b" / "c.txt", b"x")
     assert not list(place.rglob("*.tmp"))
+
+
+def test_a_file_is_written_where_names_of_a_folder_can_not_be_flushed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flush = safe_open.to_disk
+
+    def refused(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        flush(descriptor)
+
+    monkeypatch.setattr(safe_open, "to_disk", refused)
+    write_atomic(Workspace(str(place)), place / "inside.txt", b"new")
+    assert (place / "inside.txt").read_bytes() == b"new"
+
+
+def test_folders_that_were_made_for_a_file_that_is_not_written_go_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(safe_open, "to_disk", full)
+    before = sorted(place.rglob("*"))
+    with pytest.raises(ToolError, match="disk is full"):
+        write_atomic(Workspace(str(place)), place / "sub" / "a" / "b" / "c.txt", b"x")
+    assert sorted(place.rglob("*")) == before
 
 
 def test_a_file_that_changed_meanwhile_is_not_overwritten(place: Path) -> None:
