@@ -239,13 +239,22 @@ def put_link(path: bytes, expected: FileState, target: bytes, name: bytes) -> No
         _put(place, temporary, expected)
 
 
-def put_folder(path: bytes, expected: FileState) -> None:
-    """Make a folder that its owner may use where `expected` is, a file or nothing."""
+def put_folder(path: bytes, expected: FileState, name: bytes) -> None:
+    """Make a folder that its owner may use where `expected` is, nothing or a file.
+
+    The file goes once there is room for the folder, which is called `name` until then.
+    """
     with place_of(path) as place:
         _require(place, expected)
-        if expected.kind != "absent":
-            _unlink(place)
-        os.mkdir(place.name, 0o700, dir_fd=place.folder)
+        made = place.name if expected.kind == "absent" else place.beside(name)
+        os.mkdir(made, 0o700, dir_fd=place.folder)
+        if made != place.name:
+            try:
+                _unlink(place)
+                os.rename(made, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+            except BaseException:
+                os.rmdir(made, dir_fd=place.folder)
+                raise
 
 
 def remove(path: bytes, expected: FileState) -> None:
@@ -315,8 +324,9 @@ def remove_temporaries(path: bytes, token: str) -> None:
         parent = place.folder if place.folder is not None else os.path.dirname(path)  # noqa: PTH120
         for name in map(os.fsencode, os.listdir(parent)):  # noqa: PTH208
             if name.startswith(beginning):
-                with contextlib.suppress(OSError):
-                    os.unlink(place.beside(name), dir_fd=place.folder)
+                for remove_it in (os.unlink, os.rmdir):
+                    with contextlib.suppress(OSError):
+                        remove_it(place.beside(name), dir_fd=place.folder)
 
 
 def temporary_name(token: str, number: int) -> bytes:

@@ -77,6 +77,8 @@ class History:
     def close(self) -> None:
         """Write what is held and let go of the files."""
         try:
+            with readable_errors():
+                self._undoing.save()
             with self._packs.saving():
                 pass
         finally:

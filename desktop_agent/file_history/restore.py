@@ -158,7 +158,7 @@ class Restore:
             return False
         now = disk.state_of(step.path)
         if now.kind != "folder" and _is_begun(step, now):
-            disk.put_folder(step.path, now)
+            disk.put_folder(step.path, now, self._next_name())
         return False
 
     def _put(self, step: Step) -> bool:

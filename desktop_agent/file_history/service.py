@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -148,7 +149,9 @@ class Service:
         try:
             return do(wanted, choices, msgspec.convert(meta, ChangeSet), shown)
         finally:
-            self.capture.after_undo()
+            # What was done is told, also where the disk had no room for another look at it.
+            with contextlib.suppress(UndoError):
+                self.capture.after_undo()
 
     def _keep_result(self, meta: Any, session_id: SessionId, root: str, files: Any) -> ChangeSet:
         """Keep what was done in a copy; what does not fit into memory was not sent."""

@@ -70,6 +70,8 @@ class Undoing:
         self._packs = packs
         self._recording = recording
         self._index = index
+        # What was done by undos that could not be saved yet.
+        self._done: dict[int, set[bytes]] = {}
 
     def undo(
         self, detail: Detail, choices: Mapping[str, Choice], meta: ChangeSet, now: float
@@ -94,8 +96,21 @@ class Undoing:
 
     def recover(self) -> tuple[UndoReport, ...]:
         """Finish every undo that was cut off."""
-        found = self._connection.execute("SELECT seq, token FROM restore ORDER BY seq").fetchall()
-        return tuple(self._carry_out(seq, token, is_after_crash=True) for seq, token in found)
+        self.save()
+        return tuple(
+            self._carry_out(seq, token, is_after_crash=True)
+            for seq, token in self._begun()
+            if seq not in self._done
+        )
+
+    def save(self) -> None:
+        """Save what could not be saved of undos: none is done again over what was done since."""
+        for seq, _ in self._begun():
+            if seq in self._done:
+                self._finish(seq, self._steps(seq), self._done[seq])
+
+    def _begun(self) -> list[tuple[int, str]]:
+        return self._connection.execute("SELECT seq, token FROM restore ORDER BY seq").fetchall()
 
     def reports(self, set_id: str) -> tuple[UndoReport, ...]:
         """Return what an undo that is recorded did, as far as its set says; nothing without one."""
@@ -194,8 +209,8 @@ class Undoing:
         restore = Restore(steps, token, self._packs.read)
         if is_after_crash:
             restore.clean()
-        done = restore.run()
-        report = self._finish(seq, steps, done)
+        self._done[seq] = restore.run()
+        report = self._finish(seq, steps, self._done[seq])
         return msgspec.structs.replace(report, problem=restore.problem)
 
     def _steps(self, seq: int) -> list[Step]:
@@ -222,15 +237,16 @@ class Undoing:
         moved = _within(known.moved, done)
         if failed:
             described, _ = self._recording.described(described, root, changes, moved)
-        # If this can't be saved now, it is found out once more by `recover`.
-        with contextlib.suppress(UndoError), transaction(self._connection):
-            self._drop(seq, failed)
-            if changes:
-                self._recording.update(seq, described)
-                self._index.follow(done)
-                self._connection.execute("DELETE FROM restore WHERE seq = ?", (seq,))
-            else:
-                self._connection.execute("DELETE FROM change_set WHERE seq = ?", (seq,))
+        with contextlib.suppress(UndoError):  # then `save` does it
+            with transaction(self._connection):
+                self._drop(seq, failed)
+                if changes:
+                    self._recording.update(seq, described)
+                    self._index.follow(done)
+                    self._connection.execute("DELETE FROM restore WHERE seq = ?", (seq,))
+                else:
+                    self._connection.execute("DELETE FROM change_set WHERE seq = ?", (seq,))
+            del self._done[seq]
         gone = frozenset(moved.values())
         shown = [change for change in changes if change.path not in gone]
         report = _report(described if changes else None, known, root, shown, failed)

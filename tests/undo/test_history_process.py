@@ -200,3 +200,14 @@ def test_only_the_first_request_waits_for_another_copy_of_the_app(
     assert len(told) == 3
     assert all("another copy of the app" in one for one in told)
     assert 0 < sum(waited) < 11
+
+
+async def test_an_undo_of_which_no_trace_can_be_left_is_refused_in_words(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "undo"
+    rig = await _worked(tmp_path, folder)
+    rig = UndoRig(tmp_path, [], history=ProcessHistory(folder), store=rig.store)
+    (folder / "undoing").mkdir()  # stands for a disk without room
+    with pytest.raises(UndoError, match="Nothing was changed"):
+        await rig.engine.undo(rig.scope(), {})
+    assert (rig.folder / "a.txt").exists()
+    await rig.engine.close()

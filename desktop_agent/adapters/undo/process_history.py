@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ from desktop_agent.core.pipes.file_capture import (
     HistoryRefused,
 )
 from desktop_agent.core.pipes.frames import deliver, frame
+
+_log = logging.getLogger(__name__)
 
 _GONE = "The part of the app that keeps what is changed has ended. It starts again by itself."
 
@@ -94,12 +97,17 @@ class ProcessHistory:
 
     async def recovered(self) -> tuple[UndoReport, ...]:
         """Finish what a crash cut off in the middle of an undo; return what is not `settled`."""
-        begun = self._undoing.read_text("utf-8") if self._undoing.exists() else ""
+        begun = ""
+        with contextlib.suppress(OSError):
+            begun = self._undoing.read_text("utf-8")
         return await self._call("recovered", tuple[UndoReport, ...], begun=begun)
 
     def settled(self) -> None:
         """What the last undo did is told, or it did nothing."""
-        self._undoing.unlink(missing_ok=True)
+        try:
+            self._undoing.unlink(missing_ok=True)
+        except OSError as error:  # the next start tells it once more
+            _log.warning("%s stays: %s", self._undoing, error)
 
     async def changes(self, session_id: SessionId, root: str) -> SessionChanges:
         """Return all that a session changed."""
@@ -166,7 +174,10 @@ class ProcessHistory:
     ) -> UndoReport:
         given = {"scope": scope, "choices": dict(choices), "meta": meta, "plan": plan}
         await self._connected()  # it makes the folder
-        self._undoing.write_text(meta.id, "utf-8")
+        try:
+            self._undoing.write_text(meta.id, "utf-8")
+        except OSError as error:
+            raise UndoError(f"Nothing was changed: {error.strerror}.") from None
         return await self._call(method, UndoReport, **given, root=root)
 
     async def usage(self) -> tuple[UndoUsage, ...]:
