@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from desktop_agent.adapters.config.secrets import Secrets
+from desktop_agent.adapters.mcp import servers_file
 from desktop_agent.adapters.mcp.command import script_line
 from desktop_agent.adapters.mcp.formats import entry_of, read_config
 from desktop_agent.adapters.mcp.other_apps import found
@@ -206,6 +209,23 @@ def test_what_was_told_of_the_tools_of_a_server_is_known_when_another_takes_its_
     file.save(McpServer("github", "another"))
     for now in (file, new_file()):
         assert now.known_digests("github") == {"add": "1"}, "a rule for its tools is there still"
+
+
+def test_a_server_that_the_disk_lets_nobody_remove_keeps_its_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = Secrets(tmp_path, environment={}, without_ring=lambda: "file")
+    file = McpFile(tmp_path, lambda: secrets, environment={})
+    file.save(McpServer("one", command="c", env={"API_TOKEN": "a-secret"}))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(servers_file, "write_through", full)
+    with pytest.raises(OSError, match="No space"):
+        file.remove("one")
+    (server,) = file.servers()
+    assert file.resolved(server, "").env == {"API_TOKEN": "a-secret"}
 
 
 def test_a_server_that_is_renamed_keeps_its_secrets_and_none_stays_behind(tmp_path: Path) -> None:

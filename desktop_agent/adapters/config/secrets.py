@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -104,16 +105,15 @@ class Secrets:
         if not key or not (key.isascii() and key.isprintable()) or " " in key:
             raise ValueError("a key has no blanks or line breaks")
         owner = key_owner(provider)
-        with self._guard:
-            self._read_again()
+        with self._changing():
             if where == "keyring" and not self._put_in_ring(owner, key):
                 where = self._without_ring()
-            self._forget(owner, but=where)
             if where == "session":
                 self._session[owner] = key
             elif where == "file":
                 self._file[owner] = key
                 self._save_file()
+            self._forget(owner, but=where)  # not before: the disk may refuse the new one
             if self._variable(owner) and owner not in self._names.preferred:
                 self._names.preferred.append(owner)
             self._save_names()
@@ -122,8 +122,7 @@ class Secrets:
     def delete_key(self, provider: str) -> None:
         """Forget a key everywhere but in the environment, which is not ours to change."""
         owner = key_owner(provider)
-        with self._guard:
-            self._read_again()
+        with self._changing():
             self._forget(owner, but=None)
             if owner in self._names.preferred:
                 self._names.preferred.remove(owner)
@@ -138,6 +137,17 @@ class Secrets:
             return "session" if self._open_ring() is None else "keyring"
 
     # Inside, with the guard held
+
+    @contextlib.contextmanager
+    def _changing(self) -> Generator[None]:
+        """What the disk refuses is not kept here either: it would be gone with the app."""
+        with self._guard:
+            self._read_again()
+            try:
+                yield
+            except OSError:
+                self._read_again()
+                raise
 
     def _read_again(self) -> None:
         """Before every change: what another copy of the app has kept meanwhile stays."""

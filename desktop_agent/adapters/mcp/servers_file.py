@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -117,13 +117,11 @@ class McpFile:
             rest = {key: value for key, value in old.items() if key not in _OURS}
             servers[kept.name] = {**rest, **_with_oauth(entry_of(kept), old.get("oauth"))}
 
+        self._change(changed)
         for before in known:
             if (before.url, before.client_id) != (kept.url, kept.client_id):
                 self._sign_out(before)
-        self._change(changed)
-        for owner in {each for one in known for each in _owners(one)} - _owners(kept):
-            with contextlib.suppress(OSError):  # the server is as the user wants it all the same
-                self._secrets().delete_key(owner)
+        self._forget({each for one in known for each in _owners(one)} - _owners(kept))
         return kept
 
     def remove(self, name: str) -> None:
@@ -132,12 +130,11 @@ class McpFile:
         How its tools were described stays: rules for them do too, and another server of its name is
         not to be used by those before the user was asked.
         """
-        for server in self._own():
-            if server.name == name:
-                self._sign_out(server)
-                for owner in _owners(server):
-                    self._secrets().delete_key(owner)
+        known = [server for server in self._own() if server.name == name]
         self._change(lambda servers: servers.pop(_key(servers, name), None))
+        for server in known:
+            self._sign_out(server)
+            self._forget(_owners(server))
 
     def switch(self, server: McpServer, root: str) -> None:
         """Keep whether it is on, and which tools are off; what is not the user's for this run."""
@@ -200,9 +197,14 @@ class McpFile:
 
     def _sign_out(self, server: McpServer) -> None:
         """Forget what a sign-in to its address gave."""
-        with contextlib.suppress(McpError):  # of a variable that is missing now
+        with contextlib.suppress(McpError, OSError):  # of a variable that is missing now
             if server.url:
                 self.grants.forget(self.resolved(server, "").url)
+
+    def _forget(self, owners: Iterable[str]) -> None:
+        for owner in owners:
+            with contextlib.suppress(OSError):  # the servers are as the user wants them
+                self._secrets().delete_key(owner)
 
     def _as_switched(self, server: McpServer, root: str = "") -> McpServer:
         known = self._switched.get((root, server.name))

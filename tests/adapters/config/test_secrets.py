@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import stat
 import threading
 from collections.abc import Iterator
@@ -281,6 +283,24 @@ def test_a_key_that_moves_leaves_nothing_behind(tmp_path: Path, ring: MemoryKeyr
     kept.set_key("openai", KEY, "session")
     assert ring.kept == {}
     assert kept.keys() == (KeyInfo("openai", "session"),)
+
+
+def test_what_the_disk_refuses_leaves_the_key_that_was_there(
+    tmp_path: Path, ring: MemoryKeyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = secrets(tmp_path)
+    kept.set_key("anthropic", OTHER, "file")
+    kept.set_key("openai", KEY, "keyring")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("desktop_agent.adapters.config.secrets.write_private", full)
+    for provider in ("openai", "anthropic"):
+        with pytest.raises(OSError, match="No space"):
+            kept.set_key(provider, "sk-new-0123456789", "file")
+    for now in (kept, secrets(tmp_path)):
+        assert (now.key_for("openai"), now.key_for("anthropic")) == (KEY, OTHER)
 
 
 def test_a_deleted_key_is_gone_from_the_keyring(tmp_path: Path, ring: MemoryKeyring) -> None:
