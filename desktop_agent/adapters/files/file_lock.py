@@ -92,6 +92,7 @@ class FileLock:
         with contextlib.suppress(OSError):
             if is_clean:
                 os.ftruncate(self._descriptor, 0)
+        with contextlib.suppress(OSError):
             os.close(self._descriptor)
 
 

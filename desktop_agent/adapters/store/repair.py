@@ -17,6 +17,16 @@ _log = logging.getLogger(__name__)
 _BATCH = 256
 # No row is smaller, so a file can't hold more; ids of deleted rows are allowed for.
 _BYTES_A_ROW = 8
+# Of the new file: the old one is not written.
+_REFUSED = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+}
 _OWN_TABLES = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
     " AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'words%'"
@@ -27,7 +37,8 @@ _OWN_TABLES = (
 def salvage(kept: Path, new: sqlite3.Connection) -> int:
     """Copy the readable rows of `kept` into the empty database; return how many.
 
-    `kept` is only read. Rows whose session is lost are left out.
+    `kept` is only read. Rows whose session is lost are left out. Raises sqlite3.Error when the disk
+    does not take them.
     """
     tables = [row[0] for row in new.execute(_OWN_TABLES)]
     copied = 0
@@ -46,10 +57,12 @@ def salvage(kept: Path, new: sqlite3.Connection) -> int:
             usage.owe_as(new, old)
             new.execute("COMMIT")
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        _log.warning("nothing could be read of %s: %s", kept.name, error)
-        copied = 0
         if new.in_transaction:
             new.execute("ROLLBACK")
+        if getattr(error, "sqlite_errorcode", 0) in _REFUSED:
+            raise
+        _log.warning("nothing could be read of %s: %s", kept.name, error)
+        copied = 0
     finally:
         new.execute("PRAGMA foreign_keys = ON")
     return copied

@@ -74,6 +74,8 @@ MIGRATIONS: tuple[str, ...] = (
     usage.ALL_COUNTED,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
+# Of a database's files, itself last.
+_ENDINGS = ("-wal", "-shm", "")
 # In pages of 4 kB.
 _WORTH_SHRINKING = 1000
 _BACKUPS_KEPT_S = 30 * 24 * 3600.0
@@ -95,11 +97,28 @@ def open_database(path: Path, *, check: bool) -> tuple[sqlite3.Connection, Path 
     except sqlite3.OperationalError:
         raise  # a full disk or missing rights: no reason to begin a new file
     except DAMAGE as error:
+        new, rows = _salvaged(path)
         kept = set_aside(path)
+        _move(new, path)
         _log.error("the session database was damaged (%s); it is kept as %s", error, kept)
-        connection = _open(path, check=False)
-        _log.warning("%d rows of it could be saved", salvage(kept, connection))
-        return connection, kept
+        _log.warning("%d rows of it could be saved", rows)
+        return _open(path, check=False), kept
+
+
+def _salvaged(path: Path) -> tuple[Path, int]:
+    """Copy what can be read of a damaged database into a new one; return that and how many rows.
+
+    Only then the new one gets its name: should the disk be full, or the app be killed, the next
+    start finds the damaged one still.
+    """
+    new = path.with_name(f"{path.name}.half")
+    _delete(new)
+    try:
+        with contextlib.closing(_open(new, check=False)) as connection:
+            return new, salvage(path, connection)
+    except BaseException:
+        _delete(new)
+        raise
 
 
 def shrink_old(connection: sqlite3.Connection) -> None:
@@ -119,10 +138,19 @@ def shrink_old(connection: sqlite3.Connection) -> None:
 def set_aside(path: Path) -> Path:
     """Rename a damaged file, and what belongs to it, to a dated name beside it."""
     kept = damaged_name(path)
-    for ending in ("-wal", "-shm", ""):
-        with contextlib.suppress(FileNotFoundError):
-            path.with_name(path.name + ending).rename(kept.with_name(kept.name + ending))
+    _move(path, kept)
     return kept
+
+
+def _move(path: Path, target: Path) -> None:
+    for ending in _ENDINGS:
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + ending).rename(target.with_name(target.name + ending))
+
+
+def _delete(path: Path) -> None:
+    for ending in _ENDINGS:
+        path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def _open(path: Path, *, check: bool) -> sqlite3.Connection:
@@ -223,7 +251,8 @@ def _apply(connection: sqlite3.Connection, number: int) -> None:
         connection.execute(f"PRAGMA user_version = {number + 1}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk has ended it
+            connection.execute("ROLLBACK")
         raise
 
 
