@@ -13,7 +13,7 @@ from desktop_agent.core.parts.origins import PickedSkill
 from desktop_agent.core.prose.markdown import code, joined
 from desktop_agent.core.requests import Accepted, Answer, Delta, ModelRequest, StreamItem
 from desktop_agent.core.usage import Usage
-from desktop_agent.model_host.demo import child, skills, survey
+from desktop_agent.model_host.demo import skills, survey
 from desktop_agent.model_host.demo.history import Done, History, parts_of, user_texts
 from desktop_agent.model_host.demo.orders import named_files, order_in
 from desktop_agent.model_host.demo.script import SCRIPT, WORDS, Step, call, says, seconds
@@ -65,7 +65,7 @@ def plan(request: ModelRequest) -> Step:
 def _planned(history: History, request: ModelRequest) -> Step:
     messages, tools = history.messages, history.tools
     is_subagent = request.agent_id.startswith(_SUBAGENT)
-    if is_subagent and (step := child.next_step(messages, tools)):
+    if is_subagent and (step := survey.child_step(messages, tools)):
         return step
     opening = _opening(messages)
     if opening is not None:

@@ -52,7 +52,7 @@ class Wishes:
         self.is_dry = bool(_WISHES["dry"].search(text)) or any(map(_WISHES["stop"].search, notes))
         self.files, self.missing = named_files(text, paths)
         strange = [note for note in notes if not any(w.search(note) for w in _WISHES.values())]
-        self.said = tuple(note for note in strange if not named_files(note, paths)[0])
+        self.said = [note for note in strange if not named_files(note, paths)[0]][:10]
 
 
 def named_files(text: str, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -95,4 +95,5 @@ def _values(state: object) -> Mapping[str, Any]:
 
 def _holds(condition: str, values: Mapping[str, Any]) -> bool:
     item, _, group = condition.removeprefix("not ").partition(" in ")
-    return bool(item in values[group] if group else values[item]) != condition.startswith("not ")
+    found = item in values[group] if group else _Formatter().get_field(item, (), values)[0]
+    return bool(found) != condition.startswith("not ")

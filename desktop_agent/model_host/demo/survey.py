@@ -1,16 +1,18 @@
-"""The survey that the demo model makes of a folder: its state, and what plays its scenes."""
+"""The survey that the demo model makes of a folder, and the work of its subagents for it."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from posixpath import splitext
 
 from desktop_agent.core.messages import Message, ToolCall, ToolResult
 from desktop_agent.core.parts import facts, origins
-from desktop_agent.core.prose.markdown import counted, fence, joined, plain, quote
-from desktop_agent.model_host.demo import folder, history, script, skills
-from desktop_agent.model_host.demo.history import Done, History, parts_of
-from desktop_agent.model_host.demo.orders import TARGETS, Wishes
+from desktop_agent.core.prose.markdown import codes, counted, fence, joined, plain, quote
+from desktop_agent.model_host.demo import history, script, skills
+from desktop_agent.model_host.demo.history import Done, History, parts_of, user_texts
+from desktop_agent.model_host.demo.orders import TARGETS, Wishes, named_files
 from desktop_agent.model_host.demo.script import SCRIPT, WORDS, Step, call, says
 
 PLAN, CREW, _ENDS = SCRIPT["plan"], SCRIPT["crew"], SCRIPT["ends"]
@@ -28,6 +30,8 @@ _MOST_NEWS, _MOST_EDITS = 5, 6
 _PATIENCE_S, _MOST_PATIENCE = 4.4, 3
 # The longer one once nothing came: a subagent may be paused, and go on when the person lets it.
 _WAIT_S, _LONG_WAIT_S = 30, 600
+# Slow enough that a person can open a subagent, pause it and steer it.
+_PAUSE_S = 1.8
 
 
 def next_step(messages: Sequence[Message], tools: frozenset[str], system: str) -> Step:
@@ -62,6 +66,18 @@ def late_news(messages: Sequence[Message], tools: frozenset[str]) -> Step:
     return Step(joined(state.on_edits, *told), tuple(state.answer_all))
 
 
+def child_step(messages: Sequence[Message], tools: frozenset[str]) -> Step | None:
+    """Return what the subagent does next; None if its prompt is none of the crew's."""
+    prompts = user_texts(messages[:1])
+    for one in SCRIPT["crew"].values():
+        if one["prompt"] in prompts[:1]:
+            work = Work(messages, tools)
+            scene = script.fitting(one["scenes"], work)[0]
+            text = joined(*map(work.reply, work.news), script.filled(scene["say"], work))
+            return Step(text, script.calls(scene, work), pause_s=_PAUSE_S)
+    return None
+
+
 class Survey(History):
     """All that the next step of a survey follows from; scenes name the attributes."""
 
@@ -94,15 +110,13 @@ class Survey(History):
     def updates(self, begun: set[str]) -> tuple[ToolCall, ...]:
         """Return the calls that bring the list up to date when these tools are called now."""
         on_list = [key for key in PLAN if self.status[key]] if self.has_list else []
-        changes: list[tuple[str, dict[str, object]]] = []
+        changes: list[tuple[str, str, object]] = []
         for key in on_list if "glob" in begun and not self.listed else ():
             blockers = [self.ids[one] for one in PLAN[key].get("blockers", ()) if self.status[one]]
-            if blockers:
-                changes.append((key, {"addBlockedBy": blockers}))
-        for key in on_list:
-            if key in self.keys and (new := self._due(key, begun)) != self.status[key]:
-                changes.append((key, {"status": new}))
-        return tuple(call("TaskUpdate", taskId=self.ids[key], **new) for key, new in changes)
+            changes += [(key, "addBlockedBy", blockers)] if blockers else []
+        due = [(key, "status", self._due(key, begun)) for key in on_list if key in self.keys]
+        changes += [one for one in due if one[2] != self.status[one[0]]]
+        return tuple(call("TaskUpdate", taskId=self.ids[k], **{what: v}) for k, what, v in changes)
 
     def _due(self, key: str, begun: set[str]) -> str:
         if key in begun:
@@ -152,7 +166,7 @@ class Survey(History):
                 self.search_added.append(call("grep", pattern=word, ignore_case=True))
             elif new == "completed":
                 found = self.searches.get(word)
-                lines = counted(len(folder.hits(found.text)), "line") if found else ""
+                lines = counted(len(history.hits(found.text)), "line") if found else ""
                 self.added.append({"task_id": edit.task_id, "word": word, "lines": lines})
 
     def _reply_to(self, edit: origins.EditLine) -> str:
@@ -217,9 +231,8 @@ class Survey(History):
         # The tasks that are left, as far as the tools allow them.
         able = self.tools | (set(CREW) - self.dropped if self.tools >= _TEAM else set())
         self.keys = [key for key in PLAN if key in able]
-        new = [
-            PLAN[key]["task"] for key in self.keys if PLAN[key]["task"]["subject"] not in self.made
-        ]
+        tasks = [PLAN[key]["task"] for key in self.keys]
+        new = [task for task in tasks if task["subject"] not in self.made]
         self.create_tasks = [call("TaskCreate", **task) for task in new]
         self.idle = [name for name in CREW if name in able and name not in self.spawned]
         self.spawn_idle = [self._spawn(name) for name in self.idle]
@@ -241,14 +254,14 @@ class Survey(History):
         search = call("grep", pattern=_SEARCH, ignore_case=True)
         self.search_points = [search] if "grep" in self.tools else []
         has_more = 0 < len(self.pages) < _MOST_PAGES and "glob" in self.tools
-        self.offset = folder.next_offset(self.pages[-1]) if has_more else 0
+        self.offset = history.next_offset(self.pages[-1]) if has_more else 0
         self.list_more = [call("glob", pattern="**/*", offset=self.offset)] if self.offset else []
         self.skill = skills.fitting(system, self.paths)
         is_due = self.skill and not self.of("skill")
         self.load_skill = self.unmade("skill", "name", [self.skill] if is_due else [])
 
     def _see_files(self) -> None:
-        opening = joined(*history.user_texts(self.messages[:1]))
+        opening = joined(*user_texts(self.messages[:1]))
         self.wishes = Wishes(opening, self.notes, self.paths)
         # Names are missed only once the files are known.
         self.heard = [Wishes("", (note,), self.paths) for note in self.news]
@@ -260,43 +273,75 @@ class Survey(History):
         self.target = next((t for t in TARGETS if t not in self.paths or t in ours), "")
         others = [path for path in self.paths if path not in TARGETS]
         targets = [path for path in TARGETS if path in self.paths]
-        chosen = (*folder.worth_reading(others), *self.wishes.files, *targets)
+        chosen = (*history.worth_reading(others), *self.wishes.files, *targets)
         self.read_files = self.unmade("read", "path", chosen)
         self.shown = [one for path, one in self.readings.items() if path not in TARGETS]
         self.files = [path for path in self.paths if path not in ours]
         self.folders = {path.rpartition("/")[0] for path in self.files} | {""}
-        hits = [hit for text in self.texts("grep") for hit in folder.hits(text)]
+        hits = [hit for text in self.texts("grep") for hit in history.hits(text)]
         self.points = [h for h in hits if _MARK.search(h["text"]) and h["path"] not in ours]
 
     def _see_texts(self) -> None:
-        self.is_short, self.is_dry = self.wishes.is_short, self.wishes.is_dry
-        self.said, self.first_points = self.wishes.said[:10], self.points[:12]
-        self.least = "at least " if any(map(folder.is_cut, self.pages[-1:])) else ""
-        self.least_points = "At least " if any(map(folder.is_cut, self.texts("grep"))) else ""
+        self.first_points = self.points[:12]
+        self.least = "at least " if any(map(history.is_cut, self.pages[-1:])) else ""
+        self.least_points = "At least " if any(map(history.is_cut, self.texts("grep"))) else ""
         self.at_least = self.least.capitalize()
-        self.kinds = folder.kinds_table(self.files, 8)
-        self.all_kinds = folder.kinds_table(self.files, 5 if self.is_short else 15)
-        self.tree, self.long_tree = (folder.tree(self.files, limit) for limit in (12, 30))
+        self.kinds = history.kinds_table(self.files, 8)
+        self.all_kinds = history.kinds_table(self.files, 5 if self.wishes.is_short else 15)
+        self.tree, self.long_tree = (history.tree(self.files, limit) for limit in (12, 30))
         self.size = says(SCRIPT["size"], self)
         self.summary = says(SCRIPT["summary"], self)
         self.draft = says(SCRIPT["overview"], self) + "\n"
 
     def _see_tries(self) -> None:
         self.tried = self.of("write")
-        last = self.tried[-1] if self.tried else Done(call(""), ToolResult("", ""))
+        self.last = last = self.tried[-1] if self.tried else Done(call(""), ToolResult("", ""))
         self.write_draft = [call("write", path=self.target, content=self.draft)]
         found = self.readings.get(self.target)
         self.is_up_to_date = bool(found) and "\n".join(found.lines).strip() == self.draft.strip()
         self.is_there = self.target in self.paths
         self.is_written = bool(self.tried) and not last.is_error
-        self.can_try = (
-            0 < len(self.tried) < _MOST_TRIES and not self.is_dry and "write" in self.tools
-        )
+        is_wanted = "write" in self.tools and not self.wishes.is_dry
+        self.can_try = is_wanted and 0 < len(self.tried) < _MOST_TRIES
         self.can_change = self.can_try and last.given("content") != self.draft
         self.is_told_to_go_on = any(one.is_onward for one in self.heard)
         self.has_understood = any(not one.said for one in self.heard)
-        self.tried_path = last.path
         self.tried_length = counted(last.given("content").count("\n"), "line")
-        self.is_denied = last.is_denied
         self.refusal = plain(last.text.removeprefix("Error: "), 200)
         self.is_unchanged = "exactly this content" in self.refusal
+
+
+class Work(History):
+    """One subagent's work so far; names of its scenes are attributes."""
+
+    def __init__(self, messages: Sequence[Message], tools: frozenset[str]) -> None:
+        super().__init__(messages, tools)
+        named = named_files("\n".join(self.notes), self.paths)[0]
+        own = [path for path in self.paths if not path.startswith(("OVERVIEW", "."))]
+        notes = [p for p in own if p.lower().endswith(tuple(history.FILES["notes"]))][:3]
+        answers = [done.text for done in self.of("ask_parent")]
+        first = named_files("\n".join(answers), notes)[0]
+        endings = Counter(splitext(path)[1] for path in self.paths if splitext(path)[1])
+        patterns = [f"**/*{ending}" for ending, _ in endings.most_common(3)]
+        question = f"I found {codes(notes)}. Which of them matters most?"
+        questions = [question] if notes and not answers else []
+        self.list_files = self.unmade("glob", "pattern", ["**/*"])
+        self.list_ending = self.unmade("glob", "pattern", patterns)[:1]
+        self.search_headings = self.unmade("grep", "pattern", ["^#{1,3} "], glob="*.md")
+        self.read_named = self.unmade("read", "path", named)
+        self.read_note = self.unmade("read", "path", [*first, *named, *notes])[:1]
+        self.ask_parent = self.unmade("ask_parent", "question", questions)
+        kinds = [f"{plain(kind)} {number}" for kind, number in history.kinds(self.paths)[:6]]
+        headings = len(history.hits("\n".join(done.text for done in self.of("grep"))))
+        files, found = counted(len(self.paths), "file"), counted(headings, "heading")
+        self.counts = f"{files}: {', '.join(kinds) or 'none'}. {found} in Markdown files."
+        unmet = [note for note in self.notes if not named_files(note, self.paths)[0]]
+        lines = [f"{says(SCRIPT['one_line'], done)}." for done in self.of("read")]
+        lines += [f"I was told “{plain(note)}” and can't act on it." for note in unmet[:3]]
+        self.report = "\n".join(lines)
+
+    def reply(self, note: str) -> str:
+        """Return what is said to a note."""
+        files = codes(named_files(note, self.paths)[0])
+        does = f"I'll look at {files}." if files else "I'm a script: I put it into my report."
+        return joined("I was told:", quote(note), does)
