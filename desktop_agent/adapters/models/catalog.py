@@ -221,10 +221,6 @@ class ModelCatalog:
             return None
         return tokens / max(came[-1] - came[0], 0.001)
 
-    def guess_provider(self, key: str) -> str:
-        """Return the provider that gives out such keys; empty when none is known."""
-        return providers.guess_provider(key)
-
     # Inside
 
     async def _answer(self, request: ModelRequest) -> Answer | None:

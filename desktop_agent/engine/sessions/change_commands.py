@@ -146,7 +146,7 @@ class ChangeCommands(ABC):
             return
         self._kept.tell(session_id, made)
         if made.result:
-            self._tell_of_results(session_id, (report,))
+            self._tell_of_results((report,))
             return
         try:
             session = self._sessions.session(session_id)
@@ -175,7 +175,7 @@ class ChangeCommands(ABC):
     ) -> UndoReport:
         """Do here what a subagent changed elsewhere, as a change of its own; else as `undo`."""
         report = await self._applied(session_id, result, choices, shown)
-        self._tell_of_results(session_id, (report,))
+        self._tell_of_results((report,))
         return report
 
     async def apply_fitting(self, session_id: SessionId) -> tuple[UndoReport, ...]:
@@ -190,7 +190,7 @@ class ChangeCommands(ABC):
                     choices: dict[str, Choice] = {file.path: "merge" for file in plan.files}
                     reports.append(await self._applied(session_id, one.id, choices, plan))
         finally:
-            self._tell_of_results(session_id, reports)
+            self._tell_of_results(reports)
         return tuple(reports)
 
     async def undo_usage(self) -> tuple[UndoUsage, ...]:
@@ -330,7 +330,7 @@ class ChangeCommands(ABC):
                 told.add(agent.id)
                 self._leave_note(agent.id, text, FilesUndone())
 
-    def _tell_of_results(self, session_id: SessionId, reports: Sequence[UndoReport]) -> None:
+    def _tell_of_results(self, reports: Sequence[UndoReport]) -> None:
         """Tell whoever was reported to that the user has applied what was done elsewhere."""
         changed: dict[AgentId, list[UndoReport]] = {}
         for report in reports:

@@ -178,7 +178,7 @@ class AgentTreeView(KeyboardFocus, QTreeView):
             painter.drawRoundedRect(whole.adjusted(4, 1, -4, -1), 6, 6)
             painter.restore()
         if self._tree.hasChildren(index):
-            self._paint_chevron(painter, look, index)
+            self._paint_chevron(painter, look)
         self.rows.draw(painter, look, self._dirty)
         if look.is_focused and self.is_by_keys:
             painter.save()
@@ -206,7 +206,7 @@ class AgentTreeView(KeyboardFocus, QTreeView):
     def _across(self, rect: QRect) -> QRect:
         return QRect(0, rect.top(), self.viewport().width(), rect.height())
 
-    def _paint_chevron(self, painter: QPainter, look: RowLook, index: Index) -> None:
+    def _paint_chevron(self, painter: QPainter, look: RowLook) -> None:
         icon = "chevron-left" if look.is_mirrored else "chevron-right"
         if self.isExpanded(self._tree.index_of(look.row.key)):
             icon = "chevron-down"

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 
 _TOKENS = (
     *("window", "canvas", "raised", "sunken", "hover", "active", "line", "line2", "line3", "sel"),
-    *("fg", "muted", "subtle", "accent", "accentFill", "onAccent", "accentSoft", "info"),
+    *("fg", "muted", "subtle", "accent", "accentFill", "onAccent", "accentSoft"),
     *("ok", "okSoft", "warn", "warnSoft", "warnLine", "err", "errSoft", "addFg", "delFg"),
 )
 

@@ -67,7 +67,7 @@ class SessionDelegate(RenamingDelegate):
         self._paint_session(pen, inner.adjusted(0, 2, 0, -low), row)
         start = self._theme.icon_px(_ICON_PX) + 8
         line = QRect(inner.left() + start, inner.bottom() - low - 2, inner.width() - start, low)
-        pen.marked_text(line, row.hit.line, row.hit.marks, pen.faint, "fg", font)
+        pen.marked_text(line, row.hit.line, row.hit.marks, pen.faint, font)
 
     def _paint_heading(self, pen: RowPainter, inner: QRect, row: SessionRow) -> None:
         font, small = self._theme.font("caption", "semibold"), self._theme.font("caption")

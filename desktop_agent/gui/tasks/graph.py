@@ -129,7 +129,7 @@ class TaskGraph(KeyboardRing, QGraphicsView):
         for edge in self._arrows.keys() - self._edges:
             self.scene().removeItem(self._arrows.pop(edge))
         for edge in self._edges - self._arrows.keys():
-            arrow = self._arrows[edge] = ArrowItem(self._theme, *edge)
+            arrow = self._arrows[edge] = ArrowItem(self._theme)
             self.scene().addItem(arrow)
         if self._current not in self._nodes:
             self._current = 0

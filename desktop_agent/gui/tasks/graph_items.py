@@ -143,12 +143,10 @@ class NodeItem(QGraphicsRectItem):
 class ArrowItem(QGraphicsPathItem):
     """A curve from a blocker to what it blocks. Qt draws it without a step of Python."""
 
-    def __init__(self, theme: Theme, blocker: int, blocked: int) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._is_strong = False
-        self.blocker = blocker
-        self.blocked = blocked
         self.restyle()
 
     def run(self, path: QPainterPath, way: QPointF) -> None:

@@ -401,24 +401,6 @@ async def test_a_running_server_needs_no_key(tmp_path: Path) -> None:
         assert await catalog(tmp_path).check("openai/x", f"{running.url}/v1", "") is None
 
 
-@pytest.mark.parametrize(
-    ("key", "provider"),
-    [
-        ("sk-ant-api03-abc", "anthropic"),
-        ("sk-or-v1-abc", "openrouter"),
-        ("sk-proj-abc", "openai"),
-        ("AIzaSyabc", "gemini"),
-        ("gsk_abc", "groq"),
-        ("xai-abc", "xai"),
-        (" hf_abc\n", "huggingface"),
-        ("sk-abc", "openai"),
-        ("0123456789abcdef", ""),
-    ],
-)
-def test_the_provider_is_guessed_from_the_key(tmp_path: Path, key: str, provider: str) -> None:
-    assert catalog(tmp_path).guess_provider(key) == provider
-
-
 # Probing for tools
 
 

@@ -264,6 +264,9 @@ def test_an_address_is_completed_and_a_key_never_goes_out_unprotected_by_guess(t
         ("sk-proj-x", "openai"),
         ("AIzaSy", "gemini"),
         (" gsk_x ", "groq"),
+        ("xai-x", "xai"),
+        (" hf_x\n", "huggingface"),
+        ("sk-x", "openai"),
         ("whatever", ""),
     ],
 )

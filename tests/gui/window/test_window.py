@@ -64,13 +64,6 @@ def wait_idle(qtbot, window):
     qtbot.waitState(bridge_of(window).received, is_idle)
 
 
-def wait_running(qtbot, window):
-    def is_running():
-        return window.known.agent(window.flow.agent).status == "running"
-
-    qtbot.waitState(bridge_of(window).received, is_running)
-
-
 def card_button(qtbot, window, name):
     def find():
         page = window.pages.page(window.flow.agent)

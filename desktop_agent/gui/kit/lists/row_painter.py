@@ -107,12 +107,11 @@ class RowPainter:
         text: str,
         marks: Sequence[tuple[int, int]],
         token: str,
-        marked: str,
         font: QFont,
     ) -> None:
         """Draw one line of text with pieces of it in another colour; cut at the box's end."""
         look = QTextCharFormat()
-        look.setForeground(self._theme.color(marked))
+        look.setForeground(self._theme.color("fg"))
         look.setFontWeight(QFont.Weight.DemiBold)
         ranges: list[QTextLayout.FormatRange] = []
         shown, done = "", 0
