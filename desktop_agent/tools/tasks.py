@@ -65,7 +65,7 @@ async def _create(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
         _text(args, "subject") or "",
         description=_text(args, "description") or "",
         active_form=_text(args, "activeForm") or "",
-        metadata=_object(args, "metadata"),
+        metadata=_metadata(args),
         blocked_by=_ids(args, "addBlockedBy"),
         blocks=_ids(args, "addBlocks"),
         call_id=ctx.call_id,
@@ -82,7 +82,7 @@ async def _update(args: Mapping[str, Any], ctx: ToolContext) -> ToolOutput:
         description=_text(args, "description"),
         active_form=_text(args, "activeForm"),
         owner=_text(args, "owner"),
-        metadata=_object(args, "metadata"),
+        metadata=_metadata(args),
         add_blocks=_ids(args, "addBlocks"),
         add_blocked_by=_ids(args, "addBlockedBy"),
         remove_blocks=_ids(args, "removeBlocks"),
@@ -180,14 +180,14 @@ def _text(args: Mapping[str, Any], name: str) -> str | None:
     return str(value)
 
 
-def _object(args: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-    value = _given(args, name)
+def _metadata(args: Mapping[str, Any]) -> dict[str, Any] | None:
+    value = _given(args, "metadata")
     if isinstance(value, str):
-        value = _parsed(value, name)
+        value = _parsed(value, "metadata")
     if value is None or value == {}:
         return None
     if not isinstance(value, dict):
-        raise ToolError(f"invalid tool input: {name} is not an object")
+        raise ToolError("invalid tool input: metadata is not an object")
     return value
 
 

@@ -34,7 +34,7 @@ from desktop_agent.core.tool import ToolContext
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.workspace.output_files import OutputFiles
-from desktop_agent.tools.shell.jobs import new_jobs
+from desktop_agent.tools.shell.jobs import Jobs
 from desktop_agent.tools.shell.output import Output
 from desktop_agent.tools.shell.running import Launch, RunningCommand
 from desktop_agent.tools.shell.shell import shell
@@ -169,7 +169,7 @@ async def _run_suites(sandbox: BubblewrapSandbox | None, work: Path, number: int
     async def answer(_: str, options: tuple[str, ...]) -> str:
         return options[0]
 
-    jobs = new_jobs()
+    jobs = Jobs()
     context = ToolContext(
         agent_id=AgentId(f"ag_{number}"),
         call_id=f"call_{number}",

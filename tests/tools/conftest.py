@@ -17,7 +17,7 @@ from desktop_agent.core.tool import Preview, Tool, ToolContext, ToolOutput
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.agent.read_files import FilesSeen
 from desktop_agent.engine.workspace.output_files import OutputFiles
-from desktop_agent.tools.shell.jobs import Jobs, new_jobs
+from desktop_agent.tools.shell.jobs import Jobs
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Bench:
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     root = tmp_path / "work"
     root.mkdir()
-    jobs = new_jobs()
+    jobs = Jobs()
     made: list[Bench] = []
 
     async def ask(question: str, options: tuple[str, ...]) -> str:

@@ -183,8 +183,14 @@ class McpFile:
         return self._tools().digests.get(server, {})
 
     def accept(self, server: str, digests: Mapping[str, str]) -> None:
-        """Remember how tools are described. Raises OSError."""
-        self._save_tools(server, digests)
+        """Remember how tools are described; what another copy of the app kept stays.
+
+        Raises OSError.
+        """
+        ours, theirs = self._tools().digests, self._read_tools().digests
+        known = {**ours.get(server, {}), **theirs.get(server, {}), **digests}
+        self._known = _Tools({**ours, **theirs, server: known})
+        write_private(self._tools_path, msgspec.json.encode(self._known))
 
     # -- inside ------------------------------------------------------------------------------
 
@@ -271,13 +277,6 @@ class McpFile:
             return msgspec.json.decode(self._tools_path.read_bytes(), type=_Tools)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return _Tools()
-
-    def _save_tools(self, server: str, digests: Mapping[str, str]) -> None:
-        """Keep more digests of a server; what another copy of the app kept stays."""
-        ours, theirs = self._tools().digests, self._read_tools().digests
-        known = {**ours.get(server, {}), **theirs.get(server, {}), **digests}
-        self._known = _Tools({**ours, **theirs, server: known})
-        write_private(self._tools_path, msgspec.json.encode(self._known))
 
 
 _OURS = frozenset({

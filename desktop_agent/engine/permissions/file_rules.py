@@ -27,11 +27,6 @@ _MOST_ENTRIES = 200_000
 _MOST_FOUND = 100
 
 
-def allows(pattern: str, path: str, root: str) -> bool:
-    """Whether an allow rule's pattern covers a resolved path."""
-    return _matches(path, pattern, root)
-
-
 def refuses(pattern: str, paths: Sequence[str], root: str) -> bool:
     """Whether a deny rule's pattern covers one of the names that a file goes by.
 
@@ -39,7 +34,7 @@ def refuses(pattern: str, paths: Sequence[str], root: str) -> bool:
     """
     patterns, top = _folded_patterns(pattern, root), folded(root)
     names = [name for path in paths for name in _with_folders(folded(path), top)]
-    return any(_matches(name, one, top) for name in names for one in patterns)
+    return any(matches(name, one, top) for name in names for one in patterns)
 
 
 def speaks_of_files(rule: Rule) -> bool:
@@ -136,9 +131,9 @@ def _is_covered(path: str, patterns: Sequence[str], top: str, *, is_folder: bool
     """Whether a pattern covers it, or all that may ever be in it."""
     name = folded(path)
     for pattern in patterns:
-        if _matches(name, pattern, top):
+        if matches(name, pattern, top):
             return True
-        if is_folder and pattern.endswith("*") and _matches(f"{name}/", pattern, top):
+        if is_folder and pattern.endswith("*") and matches(f"{name}/", pattern, top):
             return True
     return False
 
@@ -164,7 +159,8 @@ def _with_folders(path: str, top: str) -> list[str]:
     return [path, *(folder for folder in holding if not above.is_relative_to(folder))]
 
 
-def _matches(path: str, pattern: str, root: str) -> bool:
+def matches(path: str, pattern: str, root: str) -> bool:
+    """Whether a rule's pattern covers a resolved path."""
     pure, pattern = PurePath(path), _with_slashes(pattern)
     if not pure.is_relative_to(root):
         return fnmatchcase(_with_slashes(path), pattern)

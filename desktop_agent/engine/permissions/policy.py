@@ -12,7 +12,7 @@ from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.core.prose.markdown import listed
 from desktop_agent.core.tool import Access, Preview, Tool
 from desktop_agent.core.workspace import Workspace
-from desktop_agent.engine.permissions.file_rules import CHANGING, allows, refuses
+from desktop_agent.engine.permissions.file_rules import CHANGING, matches, refuses
 from desktop_agent.engine.permissions.host_rules import NETWORK, covers_host
 from desktop_agent.engine.permissions.shell import classify
 
@@ -273,8 +273,7 @@ def covers(rule: Rule, preview: Preview, situation: Situation) -> bool:
     root = situation.workspace.root
     if rule.is_deny:
         return refuses(rule.pattern, (*preview.paths, *preview.called), root)
-    matches = [allows(rule.pattern, path, root) for path in preview.paths]
-    return bool(matches) and all(matches)
+    return bool(preview.paths) and all(matches(p, rule.pattern, root) for p in preview.paths)
 
 
 def _may_cover(rule: Rule, preview: Preview, situation: Situation) -> bool:

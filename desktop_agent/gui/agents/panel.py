@@ -16,7 +16,7 @@ from desktop_agent.gui.agents.card import AgentCard
 from desktop_agent.gui.agents.requests_panel import RequestsPanel
 from desktop_agent.gui.agents.rows import AgentRow
 from desktop_agent.gui.agents.tree import AgentTree
-from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.fitted_area import PlainArea
 from desktop_agent.gui.kit.lists.columns import CardPlace, ScrolledColumn
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import column
@@ -292,7 +292,7 @@ class AgentPanel(QWidget):
         self._column.addStretch(0)
         content.setLayout(self._column)
         # In a low window the whole panel scrolls; nothing in it is squeezed.
-        self._area = plain_area(content)
+        self._area = PlainArea(content)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # Requests below all: what comes and goes by itself pushes nothing from under the mouse.
         self.setLayout(column(self._area, self.asks, stretch=0))

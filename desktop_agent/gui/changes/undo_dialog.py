@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 from desktop_agent.core.changes import ChangeSet, Choice, PlannedFile, Prospect, UndoPlan
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.gui.changes.rows import icon_of, kind_text, renamed_text
-from desktop_agent.gui.kit.fitted_area import fit_dialog, plain_area
+from desktop_agent.gui.kit.fitted_area import PlainArea, fit_dialog
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
 from desktop_agent.gui.kit.lists.tab_row import TabRow
@@ -91,7 +91,7 @@ class UndoDialog(QDialog):
         self._groups.addStretch(1)
         gap, edge = theme.space("s"), theme.space("l")
         words = TextLabel(self._about(), "muted", self, wraps=True)
-        self._content, self._area = content, plain_area(content)
+        self._content, self._area = content, PlainArea(content)
         parts = (head, words, theme.space("s"), (self._area, 1))
         layout = column(*parts, spacing=gap, edges=edge, within=self)
         self._add_foot(layout)

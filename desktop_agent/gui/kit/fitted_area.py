@@ -145,12 +145,14 @@ def _wrapping() -> QTextOption:
     return option
 
 
-class _PlainArea(QScrollArea):
-    """Takes its content in when it is first shown: it would ask it for a size, for which every
+class PlainArea(QScrollArea):
+    """An area in which the content is scrolled where it is too high.
+
+    It takes it in when it is first shown: before, it would ask it for a size, for which every
     widget in there gets its style, and again each time that something around it gets a parent.
     """
 
-    def __init__(self, content: QWidget, parent: QWidget | None) -> None:
+    def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent, widgetResizable=True)
         self._content = content
         self.setViewport(QWidget(self))  # as above
@@ -163,11 +165,6 @@ class _PlainArea(QScrollArea):
             self.setWidget(self._content)
             self._content.setAutoFillBackground(False)
         super().showEvent(event)
-
-
-def plain_area(content: QWidget, parent: QWidget | None = None) -> QScrollArea:
-    """Return an area in which the content is scrolled where it is too high."""
-    return _PlainArea(content, parent)
 
 
 def fit_dialog(dialog: QDialog, theme: Theme, wide: int, high: int) -> None:

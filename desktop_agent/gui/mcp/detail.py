@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.core.mcp import McpLine, McpState
-from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.fitted_area import PlainArea
 from desktop_agent.gui.kit.lists.list_page import DetailPane
 from desktop_agent.gui.kit.safe_text import hard_wrapped, with_marks
 from desktop_agent.gui.kit.theme import Theme, mono_font
@@ -66,7 +66,7 @@ class ServerDetail(DetailPane):
         super().__init__(theme, "serverDetail", parent)
         self.state: McpState | None = None
         self.setAccessibleName(self.tr("Server"))
-        area = named(plain_area(self._make_content()), "serverDetailArea")
+        area = named(PlainArea(self._make_content()), "serverDetailArea")
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         column((area, 1), Separator(self), self._make_foot(), spacing=0, within=self)
         theme.changed.connect(self._fit)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.gui.kit.background import Relay
 from desktop_agent.gui.kit.example_prompts import demo_prompts, example_prompts, folder_names
-from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.fitted_area import PlainArea
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import IconLabel, PushButton, TextLabel, column, row
 
@@ -85,7 +85,7 @@ class EmptySession(QWidget):
         inner = QWidget(self)
         inner.setLayout(layout)
         # The message box may need the room, as for a form in large text.
-        self.setLayout(column(plain_area(inner), spacing=0, edges=0))
+        self.setLayout(column(PlainArea(inner), spacing=0, edges=0))
         self._relay = Relay()
         self._relay.done.connect(self._on_listed, Qt.ConnectionType.QueuedConnection)
 

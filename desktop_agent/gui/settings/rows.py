@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.gui.kit.accessible import NamedChoice
-from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.fitted_area import PlainArea
 from desktop_agent.gui.kit.safe_text import label_text, plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconLabel, Separator, TextLabel, column, row
@@ -238,7 +238,7 @@ class SettingGroup(QFrame):
 def scrolled(within: QWidget, *widgets: QWidget) -> QScrollArea:
     """Return the widgets in a column that scrolls, for the layout of `within`."""
     holder = QWidget(within)
-    area = plain_area(holder, within)
+    area = PlainArea(holder, within)
     # Only now: what already has children gives them all a style again with each new parent.
     column(*widgets, None, spacing=18, edges=(24, 20, 24, 24), within=holder)
     return area

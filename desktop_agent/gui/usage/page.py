@@ -9,7 +9,7 @@ from PySide6.QtCore import QIODevice, QSaveFile, QStandardPaths, Qt, Signal
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from desktop_agent.core.usage import UsageLine, UsageReport
-from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.fitted_area import PlainArea
 from desktop_agent.gui.kit.lists.list_page import FullPage
 from desktop_agent.gui.kit.lists.tab_row import TabRow
 from desktop_agent.gui.kit.theme import Theme
@@ -55,7 +55,7 @@ class UsagePage(FullPage):
         self._is_measure_chosen = False
         self.setAccessibleName(self.tr("Usage"))
         self._pages = QStackedWidget(self)
-        self._pages.addWidget(plain_area(self._make_body()))
+        self._pages.addWidget(PlainArea(self._make_body()))
         self._pages.addWidget(self._make_empty())
         column(self._make_head(), Separator(), (self._pages, 1), within=self)
         self._connect()

@@ -9,7 +9,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QWidget
 
 from desktop_agent.gui.kit.example_prompts import first_folder
-from desktop_agent.gui.kit.fitted_area import plain_area
+from desktop_agent.gui.kit.fitted_area import PlainArea
 from desktop_agent.gui.kit.folders import folder_warning, short_path
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -85,7 +85,7 @@ def _column(content: QWidget) -> QScrollArea:
     content.setMaximumWidth(_COLUMN)
     holder = QWidget()
     row(None, (content, 1000), None, spacing=-1, edges=(24, 40, 24, 24), within=holder)
-    return plain_area(holder)
+    return PlainArea(holder)
 
 
 class FolderStep(QWidget):

@@ -149,8 +149,3 @@ class Jobs:
 async def _follow(job: Job) -> None:
     await job.running.wait()
     await job.running.settle()
-
-
-def new_jobs() -> Jobs:
-    """Return the place for one agent's background commands."""
-    return Jobs()

@@ -30,7 +30,7 @@ from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.boundary import boundary_of, containment_of
 from desktop_agent.tools.shell.command_effects import effects_of, secrets_searched
 from desktop_agent.tools.shell.environment import command_environment
-from desktop_agent.tools.shell.jobs import Jobs, new_jobs
+from desktop_agent.tools.shell.jobs import Jobs
 from desktop_agent.tools.shell.output import LiveText, Output
 from desktop_agent.tools.shell.proof import Proof, prove
 from desktop_agent.tools.shell.running import Launch, RunningCommand
@@ -93,7 +93,7 @@ async def shell(args: ShellArguments, ctx: ToolContext) -> ToolOutput:
     # It runs as it was decided about, whatever has become of the sandbox since.
     judged = ctx.judged or await _preview(args, ctx)
     run = await asyncio.to_thread(_located, args, ctx, judged.containment)
-    jobs = ctx.jobs if isinstance(ctx.jobs, Jobs) else new_jobs()
+    jobs = ctx.jobs if isinstance(ctx.jobs, Jobs) else Jobs()
     return await (
         _in_background(run, jobs) if args.run_in_background else _in_foreground(run, jobs)
     )

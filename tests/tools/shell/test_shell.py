@@ -24,7 +24,7 @@ from desktop_agent.engine.workspace.output_files import OutputFiles
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.shell import process_tree
 from desktop_agent.tools.shell.environment import command_environment
-from desktop_agent.tools.shell.jobs import new_jobs
+from desktop_agent.tools.shell.jobs import Jobs
 from desktop_agent.tools.shell.output import Output
 from desktop_agent.tools.shell.shell import shell
 from desktop_agent.tools.shell.shell_jobs import shell_input, shell_job
@@ -500,7 +500,7 @@ async def test_closing_an_agent_ends_its_background_commands(bench: Bench) -> No
     tree = "setsid sh -c 'echo $$ >> pids; exec sleep 600' & echo $$ >> pids; sleep 600"
     await bench.run(shell, command=tree, run_in_background=True)
     pids = await until_written(bench.root / "pids", 2)
-    other = new_jobs()
+    other = Jobs()
     await other.close()
     assert all(is_alive(pid) for pid in pids), "another agent's commands are left alone"
     await bench.jobs.close()

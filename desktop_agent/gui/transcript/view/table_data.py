@@ -54,7 +54,7 @@ def parse_table(data: bytes, *, is_tabbed: bool = False) -> Table:
     head = text[:_LONGEST_CELL].partition("\n")[0]
     delimiter = "\t" if is_tabbed else max(_DELIMITERS, key=head.count)
     lines = (line[:_LONGEST_LINE] for line in io.StringIO(text, newline=""))
-    return _bounded(csv.reader(lines, delimiter=delimiter), is_cut=len(data) > MOST_BYTES)
+    return table_of(csv.reader(lines, delimiter=delimiter), is_cut=len(data) > MOST_BYTES)
 
 
 def pipe_table(text: str) -> Table | None:
@@ -62,12 +62,7 @@ def pipe_table(text: str) -> Table | None:
     lines = [line.strip() for line in text.strip().splitlines()[: MOST_ROWS + 2]]
     if len(lines) < 2 or "|" not in lines[0] or not lines[1] or set(lines[1]) - set("|-: \t"):
         return None
-    return _bounded(_cells(line) for line in (lines[0], *lines[2:]))
-
-
-def table_of(rows: Iterable[Sequence[str]]) -> Table:
-    """Return the table of these rows, the names first."""
-    return _bounded(rows)
+    return table_of(_cells(line) for line in (lines[0], *lines[2:]))
 
 
 def _cells(line: str) -> list[str]:
@@ -87,7 +82,8 @@ def _decoded(data: bytes) -> str:
         return data.decode("utf-8-sig" if is_end else "cp1252", "replace")
 
 
-def _bounded(source: Iterable[Sequence[str]], *, is_cut: bool = False) -> Table:
+def table_of(source: Iterable[Sequence[str]], *, is_cut: bool = False) -> Table:
+    """Return the table of these rows, the names first, as far as it may be long."""
     rows: list[tuple[str, ...]] = []
     cut: Cut = "rows" if is_cut else ""
     cells = 0
