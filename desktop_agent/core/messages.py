@@ -63,13 +63,23 @@ class ToolCall(Value, frozen=True):
 
 
 class DiffDisplay(Value, frozen=True):
-    """A change of one file, as a unified diff."""
+    """A change of one file, as a unified diff; in its place may stand why there is none."""
 
     path: str
     patch: str
     added: int
     removed: int
     is_new: bool = False
+
+    @property
+    def is_patch(self) -> bool:
+        """Whether it is a diff, which even an empty one is not."""
+        return self.patch.startswith("--- ")
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its lines are known."""
+        return self.is_patch or not self.patch or bool(self.added or self.removed)
 
 
 class CommandDisplay(Value, frozen=True):

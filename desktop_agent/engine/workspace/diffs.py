@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from desktop_agent.core.diffs.line_diff import hunks, opcodes
 from desktop_agent.core.messages import DiffDisplay
 from desktop_agent.engine.workspace.text_files import Text, decode, lines_of
 
-_LARGEST_DIFF = 2_000_000
+# Of both contents in bytes, and of the patch in characters.
+_LARGEST, _LONGEST_PATCH = 20_000_000, 2_000_000
 
 
 def diff_of(path: str, old: str | None, new: str | None) -> DiffDisplay:
@@ -27,10 +30,12 @@ def file_diff(name: str, old: bytes | None, new: bytes | None) -> DiffDisplay:
     before = decode(old) if old is not None else None
     after = decode(new) if new is not None else None
     is_text = (old is None or before is not None) and (new is None or after is not None)
-    if not is_text or len(new or b"") + len(old or b"") > _LARGEST_DIFF:
-        note = f"[Too large or not text: {len(old or b''):,} bytes become {len(new or b''):,}.]"
-        return DiffDisplay(name, note, 0, 0, is_new=old is None)
+    large = f"[Too large or not text: {len(old or b''):,} bytes become {len(new or b''):,}.]"
+    if not is_text or len(new or b"") + len(old or b"") > _LARGEST:
+        return DiffDisplay(name, large, 0, 0, is_new=old is None)
     display = diff_of(name, _with_mark(before), _with_mark(after))
+    if len(display.patch) > _LONGEST_PATCH:
+        return msgspec.structs.replace(display, patch=large)
     if before is not None and after is not None and old != new and not display.patch:
         note = f"[The text stays; its encoding changes: {before.encoding} to {after.encoding}.]"
         return DiffDisplay(name, note, 0, 0)

@@ -117,7 +117,8 @@ class RequestRow(PaintsRing, QFrame):
         if isinstance(asked.display, DiffDisplay):
             # The file and the size of the change, then the lines that change.
             change = asked.display
-            head = f"{with_marks(change.path)}  +{change.added} −{change.removed}"
+            counts = f"  +{change.added} −{change.removed}" if change.is_counted else ""
+            head = with_marks(change.path) + counts
             lines = [head, *map(with_marks, _changed(change.patch))]
         else:
             lines = request_text(asked).splitlines()
@@ -237,5 +238,5 @@ class RequestRow(PaintsRing, QFrame):
 
 def _changed(patch: str) -> Iterator[str]:
     """Return the lines that change, as they stand in the patch; its head may look like some."""
-    signs = {"added": "+", "removed": "-"}
+    signs = {"added": "+", "removed": "-", "note": ""}
     return (signs[one.kind] + one.text for one in diff_lines(patch) if one.kind in signs)

@@ -306,7 +306,7 @@ class _Comparison(QWidget):
         """Show a difference, or in words why there is none to see."""
         self._clear()
         patch = display.patch
-        if not patch.startswith("--- "):
+        if not display.is_patch:
             words = with_marks(patch[:_MOST_SAID]) or self.tr("There is no text to compare.")
             self._column.addWidget(TextLabel(words, "muted", self, wraps=True))
         else:

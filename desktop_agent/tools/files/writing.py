@@ -123,7 +123,8 @@ def _write(change: _Change, ctx: ToolContext) -> ToolOutput:
     ctx.files.remember(change.path, digest(change.new))
     display = change.display
     verb = "Created" if display.is_new else "Changed"
-    return ToolOutput(f"{verb} {change.name} (+{display.added} -{display.removed} lines).", display)
+    lines = f" (+{display.added} -{display.removed} lines)" if display.is_counted else ""
+    return ToolOutput(f"{verb} {change.name}{lines}.", display)
 
 
 def _plan_write(args: WriteArguments, ctx: ToolContext) -> _Change:
@@ -231,6 +232,7 @@ def _preview(tool_name: str, title: str, change: _Change, given: str, ctx: ToolC
 
 def _stakes(display: DiffDisplay) -> tuple[str, ...]:
     lines = f"{display.added:,} line{'' if display.added == 1 else 's'}"
-    if display.is_new:
-        return ("makes 1 file", lines)
-    return ("writes 1 file", f"{lines} added, {display.removed:,} removed")
+    verb = "makes 1 file" if display.is_new else "writes 1 file"
+    if not display.is_counted:
+        return (verb,)
+    return (verb, lines if display.is_new else f"{lines} added, {display.removed:,} removed")

@@ -367,6 +367,14 @@ def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel, lines: s
     assert said(rows(panel)[0], "askEffect") == f"b.sql  +1 −1\n{lines}"
 
 
+def test_a_change_without_a_diff_says_why(panel) -> None:
+    note = "[Too large or not text: 5 bytes become 7.]"
+    asked = request(1, tool="write")
+    change = msgspec.structs.replace(asked.request, display=DiffDisplay("a.bin", note, 0, 0))
+    follow(panel, opened(msgspec.structs.replace(asked, request=change)))
+    assert said(rows(panel)[0], "askEffect") == f"a.bin\n{note}"
+
+
 def asked_to_run(number: int, kept: Containment) -> ApprovalRequested:
     event = request(number)
     display = CommandDisplay("docker ps", "/w", ("docker ps",), kept)

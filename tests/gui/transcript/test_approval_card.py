@@ -173,6 +173,15 @@ def test_a_long_new_file_is_folded_and_opens(ask, view, qtbot):
     assert not button(card, "showWholeFile").isVisible()
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_why_there_is_no_diff_stands_in_its_place(ask, is_new):
+    note = "[Too large or not text: 5 bytes become 7.]"
+    card = ask(call(1, "write", path="a.bin"), display=DiffDisplay("a.bin", note, 0, 0, is_new))
+    assert card.findChild(DiffView).line_count == 1
+    assert card.findChild(DiffView).accessibleDescription() == note
+    assert note in card.accessibleName()
+
+
 def test_a_change_of_one_place_has_no_line_numbers_of_a_hunk_above_it(ask):
     shown = ask(display=DiffDisplay("a.py", PATCH, 1, 1)).findChild(DiffView)
     assert shown.line_count == 4

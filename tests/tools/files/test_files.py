@@ -390,6 +390,9 @@ async def test_a_binary_file_may_be_replaced_and_the_card_says_so(bench: Bench) 
     preview = await bench.preview(write, path="a.bin", content="text")
     assert isinstance(preview.display, DiffDisplay)
     assert "3 bytes become 4" in preview.display.patch
+    assert preview.stakes == ("writes 1 file",)
+    written = await bench.run(write, path="a.bin", content="text")
+    assert written.text == "Changed a.bin."
 
 
 # ---- edit ----
@@ -627,6 +630,27 @@ def test_a_diff_of_large_unlike_files_is_quick() -> None:
     new = "".join(f"x{n}\n" for n in range(40_000))
     shown = diff_of("a", old, new)
     assert (shown.added, shown.removed) == (40_000, 40_000)
+
+
+async def test_a_small_change_of_a_large_file_is_shown_as_it_will_be_made(bench: Bench) -> None:
+    path = bench.put("large.txt", "".join(f"{n:09}\n" for n in range(250_000)))
+    await bench.run(read, path="large.txt", limit=1)
+    change = {"path": "large.txt", "old_string": "000000007", "new_string": "seven"}
+    preview = await bench.preview(edit, **change)
+    assert patched(path.read_text(), preview.display.patch).count("seven") == 1
+    assert preview.stakes == ("writes 1 file", "1 line added, 1 removed")
+
+
+async def test_the_lines_of_a_change_that_is_too_large_to_be_shown_are_counted(
+    bench: Bench,
+) -> None:
+    bench.put("large.txt", "".join(f"{n:019}\n" for n in range(60_000)))
+    await bench.run(read, path="large.txt", limit=1)
+    preview = await bench.preview(
+        write, path="large.txt", content="".join(["x" * 19 + "\n"] * 60_000)
+    )
+    assert preview.display.patch.startswith("[Too large")
+    assert preview.stakes == ("writes 1 file", "60,000 lines added, 60,000 removed")
 
 
 # ---- where it may reach ----

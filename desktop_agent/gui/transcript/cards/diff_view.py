@@ -53,6 +53,8 @@ def spoken_change(change: DiffDisplay) -> str:
         "added": translate("Transcript", "Line {n} added: {text}"),
         "removed": translate("Transcript", "Line {n} removed: {text}"),
     }
+    if not change.is_patch:
+        words["note"] = "{text}"
     said = (
         words[line.kind].format(n=line.new or line.old, text=with_marks(line.text))
         for line in lines
@@ -67,7 +69,7 @@ def shown_lines(patch: str, *, is_new: bool) -> tuple[tuple[DiffLine, ...], bool
     How its last line ends is not told then.
     """
     lines = diff_lines(patch)
-    if not is_new or any(line.kind not in ("added", "note") for line in lines):
+    if not is_new or {line.kind for line in lines} not in ({"added"}, {"added", "note"}):
         return lines, False
     return tuple(line for line in lines if line.kind == "added"), True
 
@@ -75,6 +77,9 @@ def shown_lines(patch: str, *, is_new: bool) -> tuple[tuple[DiffLine, ...], bool
 def _lines(patch: str) -> Iterator[DiffLine]:
     old = new = 0
     is_in_hunk = False
+    if patch.startswith("["):  # no patch, but why there is none
+        yield DiffLine("note", patch)
+        return
     for line in patch.split("\n"):
         found = _HUNK.match(line)
         if found is not None:

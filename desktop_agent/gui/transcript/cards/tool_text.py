@@ -158,7 +158,7 @@ def diff_of(item: ToolItem) -> DiffDisplay | None:
 def line_counts(item: ToolItem) -> tuple[int, int] | None:
     """Return how many lines a call added and removed; None if it changed no text."""
     if (diff := diff_of(item)) is not None:
-        return diff.added, diff.removed
+        return (diff.added, diff.removed) if diff.is_counted else None
     counts = item.changes
     return (counts.added, counts.removed) if counts and (counts.added or counts.removed) else None
 
@@ -173,7 +173,7 @@ def summary(item: ToolItem) -> str:
     words = tool_text(item.call, item.doing)
     said = [f"{words.verb} {words.target}".strip(), state_text(item.state)]
     diff = diff_of(item)
-    if diff is not None:
+    if diff is not None and diff.is_counted:
         counts = translate("Transcript", "{added} added, {removed} removed")
         said.append(counts.format(added=diff.added, removed=diff.removed))
     elif result := result_text(item):
