@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
-from desktop_agent.gui.kit.fields.input_methods import unfinished
+from desktop_agent.gui.kit.fields.input_methods import finish_input, unfinished
 from desktop_agent.gui.kit.links import accept_copy, dropped_folder, dropped_paths
 from desktop_agent.gui.kit.safe_text import typed_text, utf16_length, utf16_slice
 from desktop_agent.gui.kit.theme import Theme
@@ -33,6 +33,7 @@ _LONG_LINE = 4_000
 _MENTION = re.compile(r"(?:^|[\s(\"'`])@([^\s@]*)$")
 # A skill is asked for at the very beginning: elsewhere a slash is a slash.
 _SLASH = re.compile(r"^/([^\s/]*)$")
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class ComposerText(QPlainTextEdit):
@@ -132,18 +133,22 @@ class ComposerText(QPlainTextEdit):
 
     def event(self, event: QEvent) -> bool:
         """Give the list of files its keys before Tab moves the focus."""
-        if (
-            isinstance(event, QKeyEvent)
-            and event.type() == QEvent.Type.KeyPress
-            and self.key_filter is not None
-            and self.key_filter(event)
-        ):
+        is_key = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress
+        if is_key and self._has_taken(event):
             event.accept()
             return True
         return super().event(event)
 
+    def _has_taken(self, event: QKeyEvent) -> bool:
+        if self.unfinished and event.key() in (*_ENTER, Qt.Key.Key_Up, Qt.Key.Key_Down):
+            # It is about what is composed, where an input method lets it through.
+            if event.key() in _ENTER:
+                finish_input()
+            return True
+        return self.key_filter is not None and self.key_filter(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        if event.key() in _ENTER:
             self._press_enter(event)
         elif event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down) and self._can_recall(event):
             self.recalled.emit(-1 if event.key() == Qt.Key.Key_Up else 1)

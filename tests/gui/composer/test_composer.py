@@ -114,6 +114,18 @@ def test_the_button_sends_what_an_input_method_still_composes(qtbot, composer, t
     assert (composer.draft(), box(composer).unfinished) == ("", "")
 
 
+def test_enter_ends_what_an_input_method_composes_and_sends_only_the_next_time(qtbot, composer):
+    composer.activateWindow()
+    box(composer).setFocus()
+    qtbot.waitFocus(box(composer))
+    QApplication.sendEvent(box(composer), QInputMethodEvent("にほん", []))
+    with qtbot.assertNotEmitted(composer.submitted):
+        qtbot.keyClick(box(composer), Qt.Key.Key_Up)
+        qtbot.keyClick(box(composer), ENTER)
+    assert (composer.draft(), box(composer).unfinished) == ("にほん", "")
+    assert sent(qtbot, composer, lambda: qtbot.keyClick(box(composer), ENTER)).text == "にほん"
+
+
 def test_what_is_pasted_is_sent_letter_by_letter(qtbot, composer):
     data = QMimeData()
     data.setText("x\u00a0= 1\u2028\ny")  # a space that no compiler takes, and a line's soft end
