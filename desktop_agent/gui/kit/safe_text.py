@@ -8,6 +8,8 @@ import unicodedata
 # A line this long is given a place to break: laying out one of a megabyte takes 18 s.
 UNBROKEN_LIMIT = 1_000
 _BREAK = "\u200b"
+# In characters and lines; what is longer would cover the screen.
+_LONGEST_TIP, _WIDEST_TIP, _TIP_LINES = 1_500, 100, 40
 # What a document does not hold as one character, as it is structure to Qt or lost on the way
 # to it: marks of frames and objects, characters that are none, marks of the byte order. Those
 # are taken off the front of a text by the bindings, or have all of it read with its bytes
@@ -184,11 +186,16 @@ def _mark(char: str) -> str:
 
 
 def plain_tip(text: str) -> str:
-    """Return what shows exactly this text: a picture named in it must never be opened."""
+    """Return what shows this text, if not without end: a picture named in it is never opened."""
     text = clean(text)
-    if "<" not in text and "&" not in text:
+    shown = "\n".join(text[:_LONGEST_TIP].split("\n", _TIP_LINES)[:_TIP_LINES])
+    if len(shown) < len(text):
+        text = f"{shown.rstrip()}…"
+    # Qt wraps marked text alone; a line of any other is as wide as the screen.
+    is_wide = any(len(line) > _WIDEST_TIP for line in text.split("\n"))
+    if not is_wide and "<" not in text and "&" not in text:
         return text
-    return f'<p style="white-space: pre-wrap">{escaped(text)}</p>'
+    return f'<p style="white-space: pre-wrap">{escaped(label_text(text))}</p>'
 
 
 def escaped(text: str) -> str:

@@ -3,7 +3,8 @@
 import logging
 
 import pytest
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import Qt, QTextCursor
+from PySide6.QtWidgets import QLabel
 
 from desktop_agent.gui.kit.safe_text import clean, plain_tip, utf16_slice
 from desktop_agent.gui.kit.widgets import ElidedLabel
@@ -192,6 +193,15 @@ def test_a_name_that_begins_with_a_mark_of_the_byte_order_stays_what_it_is(qtbot
     qtbot.addWidget(label)
     assert label.accessibleName() == label.whole_text() == "Pay the invoice ✓"
     assert plain_tip(f"{odd}Pay ✓") == "Pay ✓"
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "word " * 3_000, "line\n" * 3_000])
+def test_the_tip_of_a_long_text_leaves_room_on_the_screen(qtbot, text):
+    label = QLabel(plain_tip(text))
+    qtbot.addWidget(label)
+    label.setWordWrap(Qt.mightBeRichText(label.text()))  # as Qt's own
+    assert label.sizeHint().width() < 1_000
+    assert label.sizeHint().height() < 1_000
 
 
 def test_what_the_parser_takes_for_half_an_address_is_shown_with_its_marks(view):
