@@ -17,6 +17,7 @@ from desktop_agent.gui.agents.card_blocks import option_button
 from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
+from desktop_agent.gui.kit.rtl import code_text
 from desktop_agent.gui.kit.safe_text import name_text, plain_tip, with_marks
 from desktop_agent.gui.kit.text import LONGEST_LINE, plain_words
 from desktop_agent.gui.kit.theme import Theme, mono_font
@@ -83,7 +84,7 @@ class RequestRow(PaintsRing, QFrame):
         self._effect = TextLabel("", kind, self, name="askEffect", wraps=True)
         effect = self._effect_text()
         narrow = _ROOM // QFontMetrics(mono_font(theme)).averageCharWidth()
-        self._effect.setText(name_text(effect, narrow))
+        self._effect.setText(name_text(effect if is_prose else code_text(effect), narrow))
         self._effect.setVisible(bool(effect))
         self.setAccessibleDescription(effect)
         self._build()

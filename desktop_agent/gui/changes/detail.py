@@ -9,6 +9,7 @@ from desktop_agent.core.changes import UndoScope
 from desktop_agent.core.messages import DiffDisplay, Display
 from desktop_agent.gui.changes.counts import LineCounts
 from desktop_agent.gui.changes.rows import ChangeRow
+from desktop_agent.gui.kit.rtl import code_text
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
@@ -85,7 +86,7 @@ class ChangeDetail(QWidget):
         self.setVisible(shown is not None)
         if shown is None:
             return
-        self._path.set_text(shown.title)
+        self._path.set_text(code_text(shown.title))
         self._mark.setText(shown.mark)
         self._mark.set_role(_ROLES.get(shown.tone, "muted"))
         self.set_roomy(is_roomy=self._is_roomy)

@@ -16,6 +16,7 @@ from desktop_agent.gui.kit.fitted_area import PlainArea, fit_dialog
 from desktop_agent.gui.kit.lists.filter_delegate import PickRow
 from desktop_agent.gui.kit.lists.filter_list import FilterList
 from desktop_agent.gui.kit.lists.tab_row import TabRow
+from desktop_agent.gui.kit.rtl import code_text
 from desktop_agent.gui.kit.safe_text import path_text, with_marks
 from desktop_agent.gui.kit.text import with_plural
 from desktop_agent.gui.kit.theme import Theme
@@ -218,7 +219,7 @@ class UndoDialog(QDialog):
             asked.choose("merge")  # what both did fits together
         asked.chosen.connect(self._show_counts)
         self._asked.append((files, asked))
-        name = ElidedLabel(path)
+        name = ElidedLabel(code_text(path))
         words = column(name, spacing=1)
         if since:
             words.addWidget(TextLabel(since, "warn", wraps=True))

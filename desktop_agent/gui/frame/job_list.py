@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.gui.kit.fitted_area import FittedArea
+from desktop_agent.gui.kit.rtl import code_text
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.text import plain
 from desktop_agent.gui.kit.theme import Theme
@@ -82,7 +83,7 @@ class JobList(QWidget):
     def _row(self, job: BackgroundJob) -> QWidget:
         holder = QWidget(self)
         words = with_marks(plain(job.command))[:_LONGEST]
-        label = ElidedLabel(words, role="mono", parent=holder, name="jobCommand")
+        label = ElidedLabel(code_text(words), role="mono", parent=holder, name="jobCommand")
         open_words = self.tr("Open the terminal of {command}").format(command=words)
         button = IconButton(self._theme, "terminal", open_words, holder, size=14, name="openJob")
         button.clicked.connect(partial(self.opened.emit, job.agent_id, job.job_id))

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import folder_icon, git_branch, short_path
+from desktop_agent.gui.kit.rtl import code_text
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     ElidedLabel,
@@ -95,7 +96,7 @@ class WorkspaceButton(PushButton):
         else:
             branch = git_branch(workspace.root)
             name, icon = workspace.name, folder_icon(workspace.root)
-            place = short_path(workspace.root) + (f"  ·  {branch}" if branch else "")
+            place = code_text(short_path(workspace.root)) + (f"  ·  {branch}" if branch else "")
         self._icon.set_icon(icon)
         self._name.set_text(name)
         self._place.set_text(place)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QFont, QResizeEvent, QShowEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QSizePolicy, QWidget
 
+from desktop_agent.gui.kit.rtl import keep_left_to_right
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import ReadOnlyText
 
@@ -78,7 +79,7 @@ class WholeText(ReadOnlyText):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.document().setDocumentMargin(0)
         self.setWordWrapMode(_WHOLE_WRAP)
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        keep_left_to_right(self)
         for set_policy in (self.setVerticalScrollBarPolicy, self.setHorizontalScrollBarPolicy):
             set_policy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -22,6 +22,7 @@ from desktop_agent.core.skills import SkillFile
 from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
+from desktop_agent.gui.kit.rtl import code_text
 from desktop_agent.gui.kit.safe_text import plain_tip, terminal_text, with_marks
 from desktop_agent.gui.kit.text import size_text
 from desktop_agent.gui.kit.theme import Theme, mono_font
@@ -166,7 +167,7 @@ class FilePreview(QWidget):
     def show_text(self, directory: str, path: str, text: str) -> None:
         """Show a file's text, if it is still the one that is looked at."""
         if (directory, path) == self._shown:
-            self._path.set_text(path)
+            self._path.set_text(code_text(path))
             self._text.set_whole(terminal_text(text))
 
     def _on_chosen(self, path: str) -> None:

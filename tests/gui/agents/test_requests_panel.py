@@ -367,6 +367,16 @@ def test_a_change_is_named_by_its_file_and_size_before_its_lines(panel, lines: s
     assert said(rows(panel)[0], "askEffect") == f"b.sql  +1 −1\n{lines}"
 
 
+def test_a_command_in_a_row_reads_from_left_to_right(panel) -> None:
+    asked = request(1)
+    display = CommandDisplay("שלום && rm -rf x", "/w")
+    follow(
+        panel,
+        opened(msgspec.structs.replace(asked, request=replace(asked.request, display=display))),
+    )
+    assert said(rows(panel)[0], "askEffect").startswith("\u200e")
+
+
 def test_a_change_without_a_diff_says_why(panel) -> None:
     note = "[Too large or not text: 5 bytes become 7.]"
     asked = request(1, tool="write")

@@ -66,6 +66,25 @@ def test_all_of_a_long_name_is_seen_before_it_is_changed_or_deleted(ask, view, l
     assert label.fontMetrics().boundingRect(room, flags, label.text()).width() <= room.width()
 
 
+def test_a_command_stands_in_the_order_it_is_run_in_whatever_its_letters_are(ask, qtbot, clock):
+    command = "ls\nשלום && rm -rf x # abc"
+    card = ask(call(1, command=command), display=CommandDisplay(command, "/folder"))
+    document = card.findChild(QPlainTextEdit).document()
+    assert document.findBlockByNumber(1).textDirection() == Qt.LayoutDirection.LeftToRight
+    clock.advance(1)
+    qtbot.mouseClick(button(card, "editCall"), LEFT)
+    document = card.findChild(QPlainTextEdit, "editField").document()
+    assert document.findBlockByNumber(1).textDirection() == Qt.LayoutDirection.LeftToRight
+
+
+@pytest.mark.parametrize("path", ["שלום (1).txt", "a/שלום.txt"])
+def test_a_path_reads_from_left_to_right_and_is_not_copied_with_a_mark(ask, path):
+    card = ask(call(1, "edit", path=path), display=DiffDisplay(path, PATCH, 1, 1))
+    label = card.findChild(QLabel, "approvalTarget")
+    assert label.text() == f"\u200e{path}"
+    assert label.textInteractionFlags() == Qt.TextInteractionFlag.LinksAccessibleByMouse
+
+
 def test_the_whole_command_is_shown_with_its_folder_stakes_and_reason(ask):
     command = "pytest " + "-k some_test " * 200
     display = CommandDisplay(command, "/folder/inner")

@@ -28,6 +28,7 @@ from desktop_agent.core.approvals import (
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.rtl import code_text
 from desktop_agent.gui.kit.safe_text import elapsed_text, label_text, name_text, with_marks
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.theme import mono_font
@@ -213,6 +214,7 @@ class ApprovalCard(AskCard):
         top = row(title, spacing=8)
         if target:
             whole = name_text(target, _ROOM // QFontMetrics(mono_font(theme)).averageCharWidth())
+            whole = code_text(whole)
             copies = whole == target
             shown = TextLabel(whole, "mono", name="approvalTarget", wraps=True, copies=copies)
             shown.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
@@ -245,7 +247,9 @@ class ApprovalCard(AskCard):
     def _build_lost(self) -> None:
         """Show the command and, where they are several, what it deletes for good."""
         if not has_effect(self._request):
-            shown = TextLabel(request_text(self._request), "mono", wraps=True, copies=True)
+            command = request_text(self._request)
+            whole = code_text(command)
+            shown = TextLabel(whole, "mono", wraps=True, copies=whole == command)
             shown.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
             shown.setObjectName("deletingCommand")
             self._lines.addWidget(shown)

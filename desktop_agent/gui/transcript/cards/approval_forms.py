@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
 from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.rtl import keep_left_to_right
 from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
@@ -65,7 +66,7 @@ class EditForm(ApprovalForm):
         field.setObjectName("editField")
         field.setAccessibleName(self.tr("What will be done instead"))
         field.setFont(mono_font(theme))
-        field.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        keep_left_to_right(field)
         field.setTabChangesFocus(True)
         lines = min(_SHOWN_LINES, max(2, text.count("\n") + 1))
         field.setFixedHeight(lines * QFontMetrics(field.font()).lineSpacing() + 24)

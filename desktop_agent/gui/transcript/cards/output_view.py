@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QWidget
 
+from desktop_agent.gui.kit.rtl import keep_left_to_right
 from desktop_agent.gui.kit.safe_text import hard_wrapped
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import ReadOnlyText
@@ -26,7 +27,7 @@ class OutputView(ReadOnlyText):
         self.setUndoRedoEnabled(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
         if mono:
-            self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+            keep_left_to_right(self)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setAcceptDrops(False)
         # The style sheet's edge and ground are for fields that can be typed into.

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from desktop_agent.core.commands import JobOutput
 from desktop_agent.gui.kit.flow_layout import FlowLayout
+from desktop_agent.gui.kit.rtl import code_text
 from desktop_agent.gui.kit.safe_text import clean, elapsed_text, with_marks
 from desktop_agent.gui.kit.text import LONGEST_LINE, plain
 from desktop_agent.gui.kit.theme import Theme
@@ -90,7 +91,7 @@ class Terminal(QDialog):
         if output is None:
             self._end(self.tr("It does not run any more."))
             return
-        self._command.set_text(with_marks(plain(output.command)))
+        self._command.set_text(code_text(with_marks(plain(output.command))))
         cut = self.tr("[Only the end of the output is shown.]")
         text = clean(output.text)
         self._view.set_text(f"{cut}\n{text}" if output.is_cut else text)
