@@ -161,6 +161,16 @@ def test_the_marked_session_is_the_one_shown_whatever_is_deleted(panel, qtbot):
     assert marked(panel) == ["Next"]
 
 
+@pytest.mark.parametrize(("gone", "next_one"), [("A", "B"), ("B", "C"), ("C", "B")])
+def test_the_keys_are_for_what_takes_the_place_of_a_deleted_session(panel, qtbot, gone, next_one):
+    show(panel, info(1, "A"), info(2, "B"), info(3, "C"))
+    panel.activateWindow()
+    panel.list.setFocus()
+    panel.list.setCurrentIndex(at(panel, gone))
+    qtbot.keyClick(panel.list, Qt.Key.Key_Delete)
+    assert panel.list.currentIndex().data() == next_one
+
+
 def test_a_deleted_session_is_recently_deleted_when_the_time_for_undo_is_over(
     panel, qtbot, monkeypatch
 ):

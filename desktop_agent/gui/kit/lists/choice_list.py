@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QRect, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QRect,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QLineEdit,
@@ -62,6 +70,20 @@ class ChoiceList(KeyboardFocus, QListView):
             self.turned.emit(index, (event.key() == Qt.Key.Key_Right) is not is_mirrored)
         else:
             super().keyPressEvent(event)
+
+    def rowsAboutToBeRemoved(self, parent: Index, start: int, end: int) -> None:
+        """Give the keys to what takes the place of their row, where Qt takes the one above."""
+        super().rowsAboutToBeRemoved(parent, start, end)
+        if not start <= self.currentIndex().row() <= end:
+            return
+        model = self.model()
+        above = [model.index(row, 0) for row in range(start)]
+        follower = model.index(end + 1, 0)
+        for index in (follower, *reversed(above)):
+            if index.flags() & Qt.ItemFlag.ItemIsSelectable:
+                flag = QItemSelectionModel.SelectionFlag.NoUpdate
+                self.selectionModel().setCurrentIndex(index, flag)
+                return
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
