@@ -315,6 +315,14 @@ class AttachmentList(QObject):
             threading.Thread(target=_read_all, args=work, daemon=True).start()
         self.changed.emit()
 
+    def add_image(self, image: QImage, name: str) -> None:
+        """Show a picture at once; to write a large one as a file takes a moment."""
+        number = self._add(Attachment(name))
+        if self.entries[number].is_reading:
+            work = (self._relay, number, image, name)
+            threading.Thread(target=_write_image, args=work, daemon=True).start()
+        self.changed.emit()
+
     def add(self, attachment: Attachment) -> None:
         """Add one that is already read."""
         self._add(attachment)
@@ -372,6 +380,10 @@ class AttachmentList(QObject):
             if number in held:
                 held[number] = attachment
                 self.changed.emit()
+
+
+def _write_image(relay: Relay, number: int, image: QImage, name: str) -> None:
+    relay.done.emit(number, image_attachment(image, name))
 
 
 def _read_all(relay: Relay, numbers: list[tuple[int, Path]], root: str) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QWidget
 from desktop_agent.core.messages import ImagePart
 from desktop_agent.gui.composer.attachments import Attachment
 from desktop_agent.gui.kit.flow_layout import FlowLayout
-from desktop_agent.gui.kit.safe_text import plain_tip
+from desktop_agent.gui.kit.safe_text import path_text, plain_tip
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import ElidedLabel, IconButton, IconLabel, Spinner, named, row
 
@@ -133,7 +133,7 @@ def _skill_chip(theme: Theme, skill: tuple[str, str], parent: QWidget) -> Chip:
 
 
 def _attachment_chip(theme: Theme, attachment: Attachment, parent: QWidget) -> Chip:
-    name, reason = attachment.name, attachment.reason
+    name, reason = path_text(attachment.name), attachment.reason
     chip = Chip(theme, parent, _picture(theme, attachment, parent), reason)
     chip.add_text(name, _MIDDLE, "", 220)
     chip.add_text(reason, _RIGHT, "error", 440)
@@ -144,7 +144,7 @@ def _attachment_chip(theme: Theme, attachment: Attachment, parent: QWidget) -> C
         spoken = chip.tr("Reading {name}")
     elif attachment.is_unread:
         spoken = chip.tr("Attached: {name}, read when you send")
-    tip = "\n".join(filter(None, (attachment.detail, reason)))
+    tip = "\n".join(filter(None, (path_text(attachment.detail), reason)))
     remove = chip.tr("Remove {name}").format(name=name)
     return chip.finish(spoken.format(name=name, reason=reason), tip, remove, "removeAttachment")
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from desktop_agent.core.messages import ImagePart, TextPart
 from desktop_agent.core.skills import Skill
-from desktop_agent.gui.composer.attachments import Attachment, image_attachment, text_attachment
+from desktop_agent.gui.composer.attachments import Attachment, text_attachment
 from desktop_agent.gui.composer.chips import attachment_row, skill_row
 from desktop_agent.gui.composer.drafts import Draft
 from desktop_agent.gui.composer.server_offers import ServerPrompt, ServerSource
@@ -152,7 +152,7 @@ class ComposerInput(QWidget):
         self._show_image_warning()
 
     def _attach_image(self, image: QImage) -> None:
-        self._draft.attachments.add(image_attachment(image, self.tr("Pasted picture.png")))
+        self._draft.attachments.add_image(image, self.tr("Pasted picture.png"))
 
     def _attach_text(self, text: str) -> None:
         self._draft.attachments.add(text_attachment(self.tr("Pasted text.txt"), text))

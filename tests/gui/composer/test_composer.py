@@ -35,6 +35,7 @@ from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.composer.frame import ComposerFrame
 from desktop_agent.gui.composer.text_edit import LONG_TEXT, ComposerText
 from desktop_agent.gui.kit.dialogs.question import Question
+from desktop_agent.gui.kit.widgets import ElidedLabel
 from tests.helpers.events import opened
 from tests.helpers.panels import follow
 from tests.helpers.windows import Painted
@@ -421,6 +422,8 @@ def test_a_pasted_picture_becomes_a_chip_that_can_be_removed(qtbot, composer):
     mime = QMimeData()
     mime.setImageData(image)
     box(composer).insertFromMimeData(mime)
+    assert composer.box.is_reading, "the window does not wait while the picture is written"
+    qtbot.waitState(composer.box.changed, lambda: not composer.box.is_reading)
     assert isinstance(composer.box.parts[0], ImagePart)
     remove = button(composer, "removeAttachment")
     assert remove.accessibleName() == "Remove Pasted picture.png"
@@ -469,10 +472,17 @@ def test_chips_on_several_lines_take_no_room_from_the_text(qtbot, composer, tmp_
     assert chips.geometry().bottom() < text.geometry().top()
 
 
-def test_a_model_without_eyes_is_told_of_before_a_picture_is_sent(composer):
+def test_the_name_of_an_attachment_shows_what_is_hidden_in_it(composer, tmp_path):
+    composer.box.attach_files([tmp_path / "x\ny\u202egnp.exe"])
+    name = composer.findChild(QWidget, "attachmentRow").findChild(ElidedLabel)
+    assert name.whole_text() == "x⟨U+000A⟩y⟨U+202E⟩gnp.exe"
+
+
+def test_a_model_without_eyes_is_told_of_before_a_picture_is_sent(qtbot, composer):
     image = QImage(3, 2, QImage.Format.Format_RGB32)
     image.fill(0)
     box(composer).image_given.emit(image)
+    qtbot.waitState(composer.box.changed, lambda: not composer.box.is_reading)
     warning = composer.findChild(QWidget, "imageWarning")
     assert not warning.isVisible()
     composer.set_model("Text only", has_images=False)
