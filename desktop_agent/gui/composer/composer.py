@@ -223,7 +223,7 @@ class Composer(QWidget):
         box.edit.focus_changed.connect(self._frame.set_focused)
         box.edit.files_held.connect(self._frame.set_held_over)
         box.changed.connect(self._on_input_changed)
-        self._frame.files_given.connect(box.attach_files)
+        self._frame.given.connect(box.edit.insertFromMimeData)
         bar.sent.connect(self._send)
         bar.stop.clicked.connect(self.request_stop)
         bar.halt.triggered.connect(self.request_stop)

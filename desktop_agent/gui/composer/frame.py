@@ -41,10 +41,10 @@ class Centred(QWidget):
 class ComposerFrame(QFrame):
     """Draws itself: one style sheet rule can't tell focus inside from free mode.
 
-    `files_given(list[Path])` for files dropped beside the text.
+    `given(QMimeData)` for what is dropped beside the text.
     """
 
-    files_given = Signal(object)
+    given = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -91,10 +91,11 @@ class ComposerFrame(QFrame):
         self.setFocus(Qt.FocusReason.MouseFocusReason)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files, but no folders: those are the window's."""
-        if event.mimeData().hasUrls() and not dropped_folder(event.mimeData()):
+        """Take what the text takes, but no folders: those are the window's."""
+        mime = event.mimeData()
+        if (mime.hasText() or mime.hasImage()) and not dropped_folder(mime):
             accept_copy(event)
-            self.set_held_over(True)
+            self.set_held_over(bool(dropped_paths(mime)))
         else:
             event.ignore()
 
@@ -104,5 +105,5 @@ class ComposerFrame(QFrame):
 
     def dropEvent(self, event: QDropEvent) -> None:
         self.set_held_over(False)
-        self.files_given.emit(dropped_paths(event.mimeData()))
+        self.given.emit(event.mimeData())
         accept_copy(event)

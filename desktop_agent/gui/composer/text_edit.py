@@ -22,7 +22,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from desktop_agent.gui.kit.fields.input_methods import finish_input, unfinished
-from desktop_agent.gui.kit.links import accept_copy, dropped_folder, dropped_paths
+from desktop_agent.gui.kit.links import (
+    accept_copy,
+    copy_from_outside,
+    dropped_folder,
+    dropped_paths,
+)
 from desktop_agent.gui.kit.safe_text import typed_text, utf16_length, utf16_slice
 from desktop_agent.gui.kit.theme import Theme
 
@@ -218,8 +223,7 @@ class ComposerText(QPlainTextEdit):
 
     def dropEvent(self, event: QDropEvent) -> None:
         super().dropEvent(event)
-        if dropped_paths(event.mimeData()):
-            accept_copy(event)
+        copy_from_outside(event)
         self.files_held.emit(False)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
@@ -228,6 +232,7 @@ class ComposerText(QPlainTextEdit):
             accept_copy(event)
         else:
             super().dragMoveEvent(event)
+            copy_from_outside(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

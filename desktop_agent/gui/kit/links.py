@@ -123,6 +123,12 @@ def accept_copy(event: QDropEvent) -> None:
     event.accept()
 
 
+def copy_from_outside(event: QDropEvent) -> None:
+    """Have another program keep what a field has just taken as it was proposed."""
+    if event.isAccepted() and event.source() is None:
+        accept_copy(event)
+
+
 def _has_line(path: str) -> bool:
     """Whether the path ends with a line number, as in `src/app.py:12`."""
     head, colon, line = path.rpartition(":")

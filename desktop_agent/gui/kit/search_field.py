@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.rtl import placed
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import IconButton
@@ -14,7 +15,7 @@ _ICON = 14
 _EDGE, _GAP = 9, 10
 
 
-class SearchField(QLineEdit):
+class SearchField(Line):
     """Both icons grow with the text, which those of Qt's own actions do not.
 
     Signals:

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
     QFrame,
-    QLineEdit,
     QMenu,
     QProgressBar,
     QStackedWidget,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.tasks import Task, TaskEdit
 from desktop_agent.gui.kit.accessible import OneOf
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, SnapshotListModel, text_roles
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
@@ -279,7 +279,7 @@ class TaskPanel(QWidget):
     def _lay_out(self) -> None:
         theme = self._theme
         edge = theme.space("l")
-        self._add = named(QLineEdit(self), "addTask", self.tr("Add a task"))
+        self._add = named(Line(self), "addTask", self.tr("Add a task"))
         self._add.setPlaceholderText(self.tr("Add a task…"))
         self._add.returnPressed.connect(self._on_added)
         lines = column(row(edge, self._bar, edge, spacing=0), self.list, stretch=1)

@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QPlainTextEdit
 
 from tests import gallery
 from tests import gallery_story as story
@@ -18,6 +19,10 @@ def drop(window, widget, *files, before_drop=lambda: None):
     """Drop files in the middle of a widget, as the desktop does; tell whether copies are taken."""
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(one)) for one in files])
+    return drop_data(window, widget, mime, before_drop)
+
+
+def drop_data(window, widget, mime, before_drop=lambda: None):
     place = widget.mapTo(window, QPoint(widget.width() // 2, min(60, widget.height() // 2)))
     enter = QDragEnterEvent(place, OFFERED, mime, *HELD)
     QCoreApplication.sendEvent(window.windowHandle(), enter)
@@ -91,5 +96,21 @@ def test_of_a_folder_among_files_the_chip_says_how_to_mention_it(stage, qtbot, n
         assert part(window, "composerText").isVisible()
         assert any("Mention it with @" in one.reason for one in box.attached)
         assert not opened
+
+    stage(step)
+
+
+@pytest.mark.parametrize("where", ["composerText", "modelButton", "searchSessions", "addTask"])
+def test_a_text_that_is_dropped_stays_where_it_came_from(stage, qtbot, where):
+    async def step(shown, window):
+        shown.show(story.edited())
+        await gallery.pause(0)
+        field = part(window, "composerText" if where == "modelButton" else where)
+        mime = QMimeData()
+        mime.setText("https://example.org/")
+        mime.setUrls([QUrl("https://example.org/")])
+        assert drop_data(window, part(window, where), mime)
+        text = field.toPlainText() if isinstance(field, QPlainTextEdit) else field.text()
+        assert text == "https://example.org/"
 
     stage(step)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QGuiApplication, QInputMethodEvent
+from PySide6.QtGui import QDragMoveEvent, QDropEvent, QGuiApplication, QInputMethodEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
+
+from desktop_agent.gui.kit.links import copy_from_outside
 
 
 class Line(QLineEdit):
@@ -17,6 +19,14 @@ class Line(QLineEdit):
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
         super().inputMethodEvent(event)
         self.unfinished = event.preeditString()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        super().dragMoveEvent(event)
+        copy_from_outside(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        super().dropEvent(event)
+        copy_from_outside(event)
 
     def _forget(self) -> None:
         self.unfinished = ""
