@@ -277,13 +277,13 @@ class ElidedLabel(QLabel):
     def sizeHint(self) -> QSize:
         """Ask for the room of the whole text, in the font it will have."""
         self.ensurePolished()
-        hint = super().sizeHint()
-        hint.setWidth(self.fontMetrics().horizontalAdvance(self._whole) + 2)
-        return hint
+        width = self.fontMetrics().horizontalAdvance(self._whole) + 2
+        return QSize(width, super().sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._shorten()
+        if event.size().width() != event.oldSize().width():
+            self._shorten()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -33,6 +33,7 @@ from desktop_agent.gui.kit.widgets import (
     column,
     restyle,
     row,
+    single_timer,
     ticker,
 )
 from desktop_agent.gui.state.agent_notes import AgentNotes, NoteRow, RunningTool
@@ -41,6 +42,8 @@ _MAX_HEIGHT = 188
 DELIVERED_MS = 6_000
 # So long a note is said to be queued before it is said what it waits for.
 QUEUED_S = 1.0
+# What is in sight is shown at once, and the rest in steps of so many seconds.
+_AT_ONCE, _STEP_S = 5, 0.01
 _ICONS = {
     "queued": ("clock", "warn"),
     "taken": ("arrow-up", "accent"),
@@ -317,6 +320,8 @@ class NoteList(NoteHolder):
         self._notes = AgentNotes()
         self._rows: Sequence[NoteRow] = ()
         self._views: dict[NoteId, NoteRowView] = {}
+        self._shown = 0
+        self._more = single_timer(self, 0, self._show_more)
         self._column = column(spacing=spacing)
         self.setLayout(self._column)
         # Counts the seconds of the tool that a note waits for; stands still otherwise.
@@ -330,22 +335,33 @@ class NoteList(NoteHolder):
             self._column.removeWidget(view)
             view.setParent(None)
             view.deleteLater()
-        for note in rows:
-            if note.note.id not in self._views:
-                view = NoteRowView(self._theme, note, self, is_in_card=self._is_in_card)
-                self._views[note.note.id] = view
-                self._column.addWidget(view)
         self.setVisible(bool(rows))
         self._show()
 
     def _show(self) -> None:
-        for note in self._rows:
-            self._views[note.note.id].show_row(note, self._notes)
+        self._shown = 0
+        self._show_more()
         counts = self._notes.tools and any(note.can_change for note in self._rows)
         if not counts or not self.isVisible():
             self._clock.stop()
         elif not self._clock.isActive():
             self._clock.start()
+
+    def _show_more(self) -> None:
+        """Show the notes from where it was left, some at a time: a hundred hold the window up."""
+        ends = time.monotonic() + _STEP_S
+        while self._shown < len(self._rows):
+            note = self._rows[self._shown]
+            view = self._views.get(note.note.id)
+            if view is None:
+                view = NoteRowView(self._theme, note, self, is_in_card=self._is_in_card)
+                self._views[note.note.id] = view
+                self._column.addWidget(view)
+            view.show_row(note, self._notes)
+            self._shown += 1
+            if self._shown >= _AT_ONCE and time.monotonic() > ends:
+                self._more.start()
+                return
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -28,6 +28,7 @@ from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.notes import strip
 from desktop_agent.gui.notes.strip import NoteRowView
 from tests.helpers.panels import follow
+from tests.helpers.patience import HANG_MS
 from tests.helpers.windows import has_running_timer
 
 AGENT = "ag_1"
@@ -320,3 +321,13 @@ def test_a_note_to_a_paused_agent_says_that_it_waits_for_it_to_go_on(composer):
     paused = AgentInfo(AGENT, "se_1", "Alpha", status="paused", parent_id="ag_0")
     follow(composer, AgentsChanged("se_1", (paused,)))
     assert state(composer) == "Queued – reads it when it goes on"
+
+
+def test_many_notes_at_once_are_shown_some_at_a_time(qtbot, composer, monkeypatch):
+    monkeypatch.setattr(strip, "_STEP_S", -1.0)
+    for number in range(30):
+        put(composer, f"Note {number}", f"no_{number}")
+    assert len(composer.findChildren(NoteRowView)) == 5
+    qtbot.waitUntil(lambda: len(rows(composer)) == 30, timeout=HANG_MS)
+    texts = [one.accessibleName().partition(".")[0] for one in rows(composer)]
+    assert texts == [f"Note {number}" for number in range(30)]
