@@ -7,19 +7,31 @@ import os
 import sys
 import threading
 
-# Reads which commands run until its input ends, as it does with the app; then it ends them.
-_SCRIPT = """\
+from desktop_agent.tools.shell.process_list import MARK
+
+# Reads which commands run until its input ends, as it does with the app; then it ends them, and on
+# Linux all that carries the mark of an agent of the app: what has left the group of its command.
+_SCRIPT = f"""\
 trap '' HUP INT TERM
-all=" "
-while read -r what id; do
+all=" " tokens=
+while read -r what id mark; do
   case $what in
-    begun) all="$all$id " ;;
-    ended) case $all in *" $id "*) all="${all%% $id *} ${all#* $id }" ;; esac ;;
+    begun)
+      all="$all$id " token=${{mark%%.*}}
+      case "|$tokens|" in *"|$token|"*) ;; *) tokens="${{tokens:+$tokens|}}$token" ;; esac ;;
+    ended) case $all in *" $id "*) all="${{all%% $id *}} ${{all#* $id }}" ;; esac ;;
   esac
 done
-for id in $all; do kill -s TERM -- "-$id"; done
-[ "$all" = " " ] || sleep 2
-for id in $all; do kill -s KILL -- "-$id"; done
+marked() {{
+  [ -z "$tokens" ] || grep -lE "{MARK}=($tokens)\\." /proc/[0-9]*/environ
+}}
+end() {{
+  for id in $all; do kill -s "$1" -- "-$id"; done
+  for file in $(marked); do id=${{file#/proc/}}; kill -s "$1" "${{id%/environ}}"; done
+}}
+end TERM
+[ "$all" = " " ] && [ -z "$(marked)" ] || sleep 2
+end KILL
 """
 _NOTHING = os.devnull, os.O_RDWR, 0
 
@@ -34,13 +46,13 @@ class Watcher:
         self._guard = threading.Lock()
         self._pipe = -1
 
-    def begun(self, group: int) -> None:
-        """A command was started."""
+    def begun(self, group: int, mark: str) -> None:
+        """A command was started; what comes before the first point of its mark is its agent's."""
         # Not every Python for macOS can put what it spawns into a session of its own.
         with self._guard, contextlib.suppress(OSError, NotImplementedError):
             if self._pipe < 0:
                 self._pipe = _start()
-            self._write(f"begun {group}\n")
+            self._write(f"begun {group} {mark}\n")
 
     def ended(self, group: int) -> None:
         """Its group is not to be ended any more: the number may be given to another."""

@@ -75,7 +75,7 @@ class RunningCommand:
         self.began = moment()
         self._process = _popen(launch)
         if self._is_watched:
-            WATCHER.begun(self.pid)
+            WATCHER.begun(self.pid, self.mark)
         self._start_reading()
         threading.Thread(target=self._await_exit, daemon=True).start()
 
