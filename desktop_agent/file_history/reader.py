@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 
 from desktop_agent.core.changes import FileState, UndoError
-from desktop_agent.engine.workspace.online_files import is_online_only
 from desktop_agent.file_history.history import History
 from desktop_agent.file_history.listing import CLOCK_NS, entry_of, open_file
 from desktop_agent.file_history.packs import LARGEST_COPY
@@ -17,6 +16,10 @@ from desktop_agent.file_history.values import MEGABYTE, Entry, HistoryFull
 LARGEST = 128 * MEGABYTE
 LARGEST_IGNORED = MEGABYTE
 _TRIES = 3
+# winnt.h: FILE_ATTRIBUTE_OFFLINE, _RECALL_ON_OPEN, _RECALL_ON_DATA_ACCESS
+_OFFLINE = 0x1000 | 0x40000 | 0x400000
+# sys/stat.h of macOS
+_DATALESS = 0x40000000
 
 
 class Reader:
@@ -60,7 +63,7 @@ class Reader:
             try:
                 status = os.fstat(descriptor)
                 now = entry_of(status, status.st_dev)
-                if now.kind != "file" or now.size > self._largest or is_online_only(status):
+                if now.kind != "file" or now.size > self._largest or _is_online_only(status):
                     return found
                 digest = self._digest(descriptor, now.size)
                 self.stopped = ""
@@ -121,3 +124,12 @@ def is_other(old: Entry | None, new: Entry | None) -> bool:
         return old.digest != new.digest
     # Files of one size that were written within one tick of the clock differ by their inode alone.
     return (old.size, old.mtime_ns, old.ino) != (new.size, new.mtime_ns, new.ino)
+
+
+def _is_online_only(status: os.stat_result) -> bool:
+    """Whether only a name of the file is here, as of OneDrive, iCloud and their like.
+
+    Reading all of those in a folder would fill the disk, and wait for the network.
+    """
+    attributes = getattr(status, "st_file_attributes", 0)
+    return bool(attributes & _OFFLINE or getattr(status, "st_flags", 0) & _DATALESS)

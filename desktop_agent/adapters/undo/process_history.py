@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from desktop_agent.adapters.undo.history_process import HistoryProcess
+from desktop_agent.adapters.child_process import ChildProcess, keyless_environment, own_program
 from desktop_agent.core.changes import (
     ChangeSet,
     Choice,
@@ -213,7 +214,7 @@ class ProcessHistory:
                 raise UndoError("The app is closing.")
             if self._connection is None or self._connection.is_gone:
                 try:
-                    process = HistoryProcess(self._folder)
+                    process = _HistoryProcess(self._folder)
                 except OSError as error:
                     raise UndoError(f"What is changed can't be kept: {error}.") from None
                 self._connection = _Connection(process)
@@ -221,10 +222,22 @@ class ProcessHistory:
             return self._connection
 
 
+class _HistoryProcess(ChildProcess):
+    """Starts at once, with one end of a socket pair as its pipe; raises OSError if it can't."""
+
+    # It finishes what it does, and records what its calls have changed.
+    _exit_limit_s = 30.0
+
+    def __init__(self, folder: Path) -> None:
+        program = own_program("--file-history", "desktop_agent.file_history")
+        super().__init__(socket.socketpair(), program, keyless_environment(), str(folder))
+        self.pipe.setblocking(False)
+
+
 class _Connection:
     """The pipe to one process."""
 
-    def __init__(self, process: HistoryProcess) -> None:
+    def __init__(self, process: _HistoryProcess) -> None:
         self.process = process
         self.is_gone = False
         self._ids = itertools.count(1)

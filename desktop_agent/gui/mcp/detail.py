@@ -9,10 +9,12 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.core.mcp import McpLine, McpState
 from desktop_agent.gui.kit.fitted_area import PlainArea
+from desktop_agent.gui.kit.lists.fold import FoldButton
 from desktop_agent.gui.kit.lists.list_page import DetailPane
 from desktop_agent.gui.kit.safe_text import hard_wrapped, with_marks
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
+    Chip,
     GhostButton,
     ReadOnlyText,
     Separator,
@@ -23,7 +25,6 @@ from desktop_agent.gui.kit.widgets import (
     row,
 )
 from desktop_agent.gui.mcp.facts import Fact, FactsGrid
-from desktop_agent.gui.mcp.offered_list import OfferedList
 from desktop_agent.gui.mcp.sign_in_box import SignInBox
 from desktop_agent.gui.mcp.state_mark import StateMark
 from desktop_agent.gui.mcp.text import (
@@ -135,8 +136,8 @@ class ServerDetail(DetailPane):
         self._trust = TextButton(theme, self.tr("Look and trust…"), "shield", name="trustServer")
         self._sign_in = SignInBox(theme)
         self._tools = ToolsBox(theme)
-        self._resources = OfferedList(theme, self.tr("Resources"), "serverResources")
-        self._prompts = OfferedList(theme, self.tr("Prompts"), "serverPrompts")
+        self._resources = _OfferedList(theme, self.tr("Resources"), "serverResources")
+        self._prompts = _OfferedList(theme, self.tr("Prompts"), "serverPrompts")
         self._facts = FactsGrid(theme)
         self._log_title = TextLabel(self.tr("Last lines it wrote"), "strong")
         self._open_log = GhostButton(theme, self.tr("Open log"), name="openServerLog")
@@ -239,3 +240,36 @@ class ServerDetail(DetailPane):
         line = self._log.fontMetrics().lineSpacing()
         count = min(self._log.document().blockCount(), _LOG_ROWS)
         self._log.setFixedHeight(count * line + 26)
+
+
+class _OfferedList(QWidget):
+    """What a server offers beside its tools: a title that unfolds, how many, and a line for each.
+
+    Hidden while there is nothing of its kind. `title` is what is offered.
+    """
+
+    def __init__(self, theme: Theme, title: str, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._title = title
+        self._button = FoldButton(theme, name=f"{name}Fold")
+        self._button.set_text(title)
+        self._button.clicked.connect(lambda: self._set_open(is_open=not self._button.is_open))
+        self._count = Chip("", "", self)
+        self._lines = TextLabel("", "muted", name=f"{name}Lines", wraps=True, copies=True)
+        self._lines.setIndent(theme.space("xl"))
+        head = row(self._button, self._count, None, spacing=theme.space("xs"))
+        column(head, self._lines, spacing=theme.space("xs"), within=self)
+        self._set_open(is_open=False)
+
+    def show_lines(self, count: int, lines: str) -> None:
+        """Show these; it stays open or closed."""
+        self._count.setText(str(count))
+        self._lines.setText(lines)
+        spoken = self.tr("{title}, {n}").format(title=self._title, n=count)
+        self._button.setAccessibleName(spoken)
+        self.setVisible(bool(count))
+
+    def _set_open(self, *, is_open: bool) -> None:
+        self._button.set_open(is_open=is_open)
+        self._lines.setVisible(is_open)

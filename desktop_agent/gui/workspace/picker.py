@@ -8,7 +8,14 @@ from pathlib import PurePath
 import msgspec
 from PySide6.QtCore import QModelIndex, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter
-from PySide6.QtWidgets import QFrame, QMenu, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.kit.folders import (
@@ -37,7 +44,6 @@ from desktop_agent.gui.kit.widgets import (
 )
 from desktop_agent.gui.skills.trust_banner import TrustLine
 from desktop_agent.gui.workspace.extra_folders import ExtraFolders
-from desktop_agent.gui.workspace.machine_switch import MachineSwitch
 
 _MAX_SHOWN = 6
 _WIDTH = 25  # in widths of the text size
@@ -142,7 +148,7 @@ class WorkspacePicker(Popover):
             self.body.addWidget(part)
         self.body.addLayout(row(self._browse, None))
         self.body.addWidget(self.extra)
-        self.machine = MachineSwitch(theme, self)
+        self.machine = _MachineSwitch(theme, self)
         self.body.addWidget(self.machine)
         self.trust = TrustLine(theme, self)
         self.body.addWidget(self.trust)
@@ -306,3 +312,42 @@ class TwoLineDelegate(QStyledItemDelegate):
         box = QRect(inner.right() - width, inner.top(), width + 1, inner.height())
         pen.text(box, tag, "muted", font)
         return width
+
+
+class _MachineSwitch(QWidget):
+    """Says that this machine is the sandbox: for one session, in a container or a virtual machine.
+
+    Hidden while no session is open.
+
+    Signals:
+        toggled(bool): the user switched it
+    """
+
+    toggled = Signal(bool)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._box = QCheckBox(self.tr("This machine is the sandbox"), self)
+        self._box.setObjectName("machineSandbox")
+        self._box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        words = self.tr(
+            "Only in a container or a virtual machine: commands of this session run as they are "
+            "and may change everything on it, until the app is closed."
+        )
+        self._words = TextLabel(words, "subtle", wraps=True)
+        self._box.setAccessibleName(self._box.text())
+        self._box.setAccessibleDescription(words)
+        self._box.clicked.connect(self._on_clicked)
+        edge = theme.space("s")
+        column(self._box, self._words, spacing=2, edges=(edge, edge, edge, 0), within=self)
+        self.hide()
+
+    def set_state(self, is_on: bool | None) -> None:
+        """Show how it is for the open session; None while there is none."""
+        self.setVisible(is_on is not None)
+        self._box.setChecked(bool(is_on))
+        self._words.set_role("warn" if is_on else "subtle")
+
+    def _on_clicked(self, is_on: bool) -> None:
+        self.set_state(is_on)
+        self.toggled.emit(is_on)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ from desktop_agent.engine.permissions.policy import OUTSIDE_RULES, SANDBOX_RULES
 from desktop_agent.engine.permissions.shell import classify
 from desktop_agent.engine.permissions.shell.git_profile import GitUse, git_use
 from desktop_agent.engine.workspace.containment import resolve_for_read, resolve_for_write
+from desktop_agent.engine.workspace.programs import stood_in_for
 from desktop_agent.engine.workspace.safe_open import digest, open_folder
 from desktop_agent.tools.define import Arguments, tool
 from desktop_agent.tools.shell import process_tree
@@ -35,7 +37,6 @@ from desktop_agent.tools.shell.output import LiveText, Output
 from desktop_agent.tools.shell.proof import Proof, prove
 from desktop_agent.tools.shell.running import Launch, RunningCommand
 from desktop_agent.tools.shell.sandbox_hint import sandbox_hint
-from desktop_agent.tools.shell.stand_ins import stand_ins
 
 _LONGEST_S = 600
 _LOOK_AGAIN_S = 1.0
@@ -176,12 +177,19 @@ def _previewed(
 
 
 def _stands_in(command: str, ctx: ToolContext) -> str:
-    """Return why a command is asked about whose program is one that lies in the folder."""
+    """Return why a command is asked about whose program is one that lies in the folder.
+
+    What may run outside the sandbox was said of a program by its name. A folder whose `bin` is on
+    the PATH can be given another of that name by anything that runs in the sandbox.
+    """
     folders = (ctx.workspace.root, *ctx.workspace.write_roots)
-    found = stand_ins(command, command_environment(ctx.environment), folders)
-    if not found:
-        return ""
-    return f"The folder has a “{found[0]}” of its own, which would run in place of the system's."
+    path = command_environment(ctx.environment).get("PATH", "").split(os.pathsep)
+    for name in (simple.words[0] for simple in classify.words_of(command) if simple.words):
+        if stood_in_for(name, path, folders):
+            return (
+                f"The folder has a “{name}” of its own, which would run in place of the system's."
+            )
+    return ""
 
 
 def _fingerprint(args: ShellArguments, directory: str) -> str:
