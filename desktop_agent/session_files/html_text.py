@@ -6,21 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from html import escape
-from time import thread_time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from desktop_agent.core.prose.code_tokens import LONGEST_CODE, make_lexer, runs_of
 from desktop_agent.session_files.words import clean
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+_lexer = lru_cache(maxsize=64)(make_lexer)
 _SCHEMES = frozenset({"http", "https", "mailto"})
 _MAX_NESTING = 24
-# Longer texts are no prose, and longer code is shown in one colour.
+# Longer texts are no prose.
 _LONGEST = 200_000
-_LONGEST_CODE = 60_000
-_SECONDS = 0.2
 _COLOURS = (
     ("Comment", "com"), ("String", "str"), ("Number", "num"), ("Keyword.Constant", "num"),
     ("Keyword", "kw"), ("Operator.Word", "kw"), ("Name.Tag", "kw"), ("Name.Function", "fn"),
@@ -101,36 +100,17 @@ def _fence(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: A
 
 
 def _coloured(code: str, language: str) -> Iterator[str]:
-    """Yield the code in runs; a lexer may take time with the square of it, so not for long."""
-    lexer = _lexer(language) if language and len(code) <= _LONGEST_CODE else None
+    """Yield the code in runs."""
+    lexer = _lexer(language) if language and len(code) <= LONGEST_CODE else None
     if lexer is None:
         yield escape(code)
         return
-    spent, at, tokens = 0.0, 0, lexer.get_tokens(code)
-    while spent < _SECONDS:
-        start = thread_time()
-        kind, text = next(tokens, (None, ""))
-        spent += thread_time() - start
-        if kind is None:
-            return
-        at += len(text)
+    for text, kind in runs_of(code, lexer):
         colour = _colour(str(kind))
         yield f'<span class="c-{colour}">{escape(text)}</span>' if colour else escape(text)
-    yield escape(code[at:])
 
 
 @lru_cache(maxsize=512)
 def _colour(kind: str) -> str:
     name = kind.removeprefix("Token.").removeprefix("Literal.")
     return next((colour for parent, colour in _COLOURS if name.startswith(parent)), "")
-
-
-@lru_cache(maxsize=64)
-def _lexer(language: str) -> Any:
-    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - its options have no types
-    from pygments.util import ClassNotFound
-
-    try:
-        return get_lexer_by_name(language.split()[0].lower(), stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None

@@ -17,7 +17,7 @@ from tests.helpers.windows import app_of
 @pytest.fixture(autouse=True)
 def patient_lexers(monkeypatch):
     """All code gets its colours, however slow the machine is."""
-    monkeypatch.setattr("desktop_agent.gui.transcript.document.highlighting._SECONDS", HANG_S)
+    monkeypatch.setattr("desktop_agent.core.prose.code_tokens._SECONDS", HANG_S)
 
 
 @pytest.fixture

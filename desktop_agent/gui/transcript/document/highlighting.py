@@ -5,45 +5,31 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from functools import lru_cache
-from time import perf_counter, thread_time
+from time import perf_counter
 from typing import Any
 
 from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextFrame
 from shiboken6 import isValid
 
+from desktop_agent.core.prose.code_tokens import LONGEST_CODE, make_lexer, runs_of
 from desktop_agent.gui.kit.safe_text import utf16_length
 from desktop_agent.gui.transcript.document.styles import FRAME_LANGUAGE, Styles
 
 _Move = QTextCursor.MoveOperation
 
-# Longer code is shown in one colour: a lexer may take seconds on it.
-_LIMIT = 60_000
-# Lexers may take time with the square of the code: after this much the rest is in one colour.
-_SECONDS = 0.2
-
-# By language; none for one that can't be made. To make the first one takes 0.1 s.
-# Any: the lexers' module is imported with the first one.
+# By language; none for one that can't be made.
 _lexers: dict[str, Any] = {}
 _loading: set[str] = set()
 
 
 def spans(code: str, language: str) -> Iterator[tuple[str, str]]:
     """Yield the code in runs with a colour token; an empty token is the text's own colour."""
-    lexer = _lexer(language) if language and len(code) <= _LIMIT else None
+    lexer = _lexer(language) if language and len(code) <= LONGEST_CODE else None
     if lexer is None:
         yield code, ""
         return
-    spent, at = 0.0, 0
-    tokens = lexer.get_tokens(code)
-    while spent < _SECONDS:
-        start = thread_time()
-        kind, text = next(tokens, (None, ""))
-        spent += thread_time() - start
-        if kind is None:
-            return
-        at += len(text)
-        yield text, _color(kind)
-    yield code[at:], ""
+    for text, kind in runs_of(code, lexer):
+        yield text, "" if kind is None else _color(kind)
 
 
 def spans_by_line(code: str, language: str) -> Iterator[list[tuple[str, str]]]:
@@ -74,27 +60,16 @@ def load(language: str) -> None:
 def _lexer(language: str) -> Any:
     if language not in _lexers:
         try:
-            _lexers[language] = _make_lexer(language)
+            _lexers[language] = make_lexer(language)
         finally:
             # A lexer that can't be made is not asked for again.
             _lexers.setdefault(language, None)
     return _lexers[language]
 
 
-def _make_lexer(language: str) -> Any:
-    # Many sessions show no code.
-    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - its options have no types
-    from pygments.util import ClassNotFound
-
-    try:
-        return get_lexer_by_name(language.split()[0].lower(), stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None
-
-
 @lru_cache(maxsize=512)
 def _color(kind: Any) -> str:
-    from pygments.token import Token  # as above
+    from pygments.token import Token  # imported with the first lexer
 
     for parents, color in (
         ((Token.Comment,), "c_com"),
