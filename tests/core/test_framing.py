@@ -28,6 +28,7 @@ from desktop_agent.core.parts.origins import (
     ToldChild,
 )
 from desktop_agent.core.prose.framing import escaped, for_model, framed
+from tests.helpers.prose import prose
 
 FRAME = re.compile(r'<app:([a-z_]+)((?: [a-z_]+="[^"<>\n]*")*)>\n(.*?)\n</app:\1>', re.S)
 FORGERIES = (
@@ -68,10 +69,6 @@ origins = st.one_of(
     st.builds(ServerResource, texts, texts, texts),
 )
 parts = st.lists(st.builds(TextPart, texts, origins), min_size=1, max_size=5).map(tuple)
-
-
-def prose(message: Message) -> str:
-    return "\n\n".join(one for one in for_model(message) if isinstance(one, str))
 
 
 def said(*given: TextPart | ImagePart) -> Message:

@@ -7,12 +7,20 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.file_history import folder as folder_module
+from tests.file_history.folders import Folder
 from tests.file_history.places import Place
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     made = Place(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Folder]:
+    made = Folder(tmp_path)
     yield made
     made.close()
 

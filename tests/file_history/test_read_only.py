@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,6 @@ from desktop_agent.core.ids import AgentId
 from tests.file_history.places import M, Place, S, state_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="has no such files")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path)
-    yield made
-    made.close()
 
 
 def written(path: Path, text: str) -> None:

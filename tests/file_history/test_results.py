@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,13 +22,6 @@ from tests.file_history.folders import SESSION, Folder, look
 from tests.file_history.kills import killed_at
 
 LINES = "".join(f"line {n}\n" for n in range(20))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
-    made = Folder(tmp_path)
-    yield made
-    made.close()
 
 
 def state(text: str | bytes | None, *, is_program: bool = False) -> FarState:

@@ -23,13 +23,6 @@ from tests.file_history.folders import ABSENT, MAIN, PLENTY, SESSION, Folder, lo
 from tests.file_history.histories import memory
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
-    made = Folder(tmp_path)
-    yield made
-    made.close()
-
-
 def everything(root: Path) -> dict[str, tuple[int, int, bytes]]:
     """Return mode, time and content of all files below a folder, `.git` as well."""
     return {

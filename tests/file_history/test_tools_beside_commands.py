@@ -11,13 +11,8 @@ import pytest
 from desktop_agent.core.pipes.file_capture import FileWrite
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.workspace import safe_open
-from tests.file_history.places import Place, S, state_of
-
-
-def look_at_all(place: Place) -> None:
-    place.capture.watch(S, str(place.root))
-    while place.capture.has_work:
-        place.capture.read_on()
+from tests.file_history.places import Place, state_of
+from tests.file_history.test_limits import look_at_all
 
 
 def write(place: Place, name: str, text: str) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,6 @@ from desktop_agent.core.changes import UndoError, UndoScope
 from desktop_agent.core.ids import SessionId
 from desktop_agent.file_history import disk
 from tests.file_history.folders import SESSION, Folder, look
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
-    made = Folder(tmp_path)
-    yield made
-    made.close()
 
 
 def test_an_undo_puts_back_what_a_call_changed_made_and_deleted(folder: Folder) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -133,3 +135,7 @@ def ask(model: HostedModel) -> Ask:
         return await hear(model, request_to(provider, messages, **rest))  # type: ignore[arg-type]
 
     return ask_provider
+
+
+def sse(*bodies: Any) -> list[bytes]:
+    return [b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies]

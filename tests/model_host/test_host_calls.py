@@ -8,16 +8,12 @@ from typing import Any
 import pytest
 
 from tests.helpers.providers import LoopbackProvider, Raw
-from tests.model_host.conftest import Ask, Heard
+from tests.model_host.conftest import Ask, Heard, sse
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 WANTED = {"path": "notes.md"}
 TEXT = json.dumps(WANTED)
-
-
-def sse(*bodies: Any) -> list[bytes]:
-    return [b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies]
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **rest: Any) -> dict[str, Any]:

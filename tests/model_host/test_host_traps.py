@@ -40,15 +40,11 @@ from tests.helpers.providers import (
     Say,
     ServerTool,
 )
-from tests.model_host.conftest import QUICK, READ, Ask, hear, request_to, said, user
+from tests.model_host.conftest import QUICK, READ, Ask, hear, request_to, said, sse, user
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
-
-
-def sse(*bodies: Any) -> list[bytes]:
-    return [b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies]
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:

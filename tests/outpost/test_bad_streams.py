@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,6 @@ from tests.outpost.test_batch_files import store_of
 from tests.outpost.test_far_agents import SPAWN, FarRig, pytestmark
 
 __all__ = ["pytestmark"]
-
-
-@pytest.fixture
-async def closing() -> AsyncIterator[list[FarRig]]:
-    rigs: list[FarRig] = []
-    yield rigs
-    for rig in rigs:
-        await rig.engine.close()
 
 
 @pytest.mark.parametrize("body", [b"\x81\xa1a\xa1\xff", b"\x81\xa1a" + b"\x91" * 100_000])

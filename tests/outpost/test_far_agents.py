@@ -7,7 +7,6 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -95,15 +94,6 @@ class FarRig(TreeRig):
         if not runs():
             self.engine.decide(asked()[0], AllowOnce())
             await self.once(runs)
-
-
-@pytest.fixture
-async def closing() -> AsyncIterator[list[FarRig]]:
-    """Rigs that are closed at the end, their outposts as well."""
-    rigs: list[FarRig] = []
-    yield rigs
-    for rig in rigs:
-        await rig.engine.close()
 
 
 SPAWN = spawns(WORKS, place="box")

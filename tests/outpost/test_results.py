@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +45,6 @@ class ResultRig(FarRig):
         agent_id = await self.begun()
         await self.ended(agent_id)
         return agent_id
-
-
-@pytest.fixture
-async def closing() -> AsyncIterator[list[ResultRig]]:
-    rigs: list[ResultRig] = []
-    yield rigs
-    for rig in rigs:
-        await rig.engine.close()
 
 
 def files(folder: Path) -> dict[str, bytes]:

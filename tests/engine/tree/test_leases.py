@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,14 +10,11 @@ from desktop_agent.core.agents import Budget
 from desktop_agent.core.events import AgentEnded, AgentSpawned, BudgetReached, TurnEnded
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
+from tests.engine.tree.test_tree_budgets import echoes
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
 from tests.helpers.scripted import MemoryStore, calls, says
 
 STEP = Usage(60, 40, cost=0.1)
-
-
-def echoes(count: int) -> list[Any]:
-    return [calls(("echo", {"what": str(n)})) for n in range(count)]
 
 
 def limits_of(rig: TreeRig) -> list[Budget]:

@@ -14,12 +14,11 @@ from PySide6.QtWidgets import QPushButton
 from desktop_agent.core.agents import AgentInfo, AgentStatus
 from desktop_agent.core.approvals import ApprovalRequest
 from desktop_agent.core.events import (
-    AgentsChanged,
     ApprovalRequested,
     ListChanged,
     SessionOpened,
 )
-from desktop_agent.core.ids import AgentId, RequestId, SessionId
+from desktop_agent.core.ids import AgentId, RequestId
 from desktop_agent.core.messages import CommandDisplay, ToolCall
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.core.tasks import Task
@@ -27,9 +26,9 @@ from desktop_agent.core.usage import Usage
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.frame.side_panel import RightPanel
 from desktop_agent.gui.kit.theme import Theme
+from tests.gui.agents.test_painting import MAIN, SESSION, changed
 from tests.helpers.panels import follow
 
-SESSION, MAIN = SessionId("se"), AgentId("ag_main")
 LIVE, DEEP = AgentId("sa_live"), AgentId("sa_deep")
 
 
@@ -37,10 +36,6 @@ def agent(number: int | str, status: AgentStatus = "completed", **changes: Any) 
     now = time.time()
     values = {"parent_id": MAIN, "started_at": now - 90, "usage": Usage(900, 100), **changes}
     return AgentInfo(AgentId(f"sa_{number}"), SESSION, f"worker {number}", status=status, **values)
-
-
-def changed(*agents: AgentInfo) -> AgentsChanged:
-    return AgentsChanged(SESSION, (AgentInfo(MAIN, SESSION, "Main", status="running"), *agents))
 
 
 @pytest.fixture

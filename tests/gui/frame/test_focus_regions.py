@@ -20,6 +20,7 @@ from desktop_agent.gui.transcript.state.items import AnswerItem
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
 from tests import gallery
 from tests.gui.frame.focus_rings import faults
+from tests.gui.window.test_window import shown
 from tests.helpers import spoken
 from tests.helpers.wrappers import misplaced
 
@@ -33,11 +34,6 @@ ANSWER = "All is well, {place}."
 
 def press(qtbot, window, key, modifiers=Qt.KeyboardModifier.NoModifier):
     qtbot.keyClick(QApplication.focusWidget() or window, key, modifiers)
-
-
-def shown(window):
-    page = window.pages.page(window.flow.agent)
-    return page.findChild(QTextBrowser).toPlainText() if page is not None else ""
 
 
 @pytest.mark.parametrize("rounds", [6, 7, 20])

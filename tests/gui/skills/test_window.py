@@ -6,13 +6,14 @@ import subprocess
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QDialog, QListView, QPushButton, QTextBrowser, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QListView, QPushButton, QWidget
 
 from desktop_agent.core.events import SessionsChanged, SkillsChanged
 from desktop_agent.core.skills import FolderTrust
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from desktop_agent.gui.skills.update_dialog import UpdateSheet
+from tests.gui.window.test_window import shown
 from tests.helpers.patience import HANG_MS as WAIT
 from tests.helpers.providers import Say
 from tests.helpers.windows import bridge_of, part, words_in
@@ -65,11 +66,6 @@ def request_text(provider, number):
 
 def is_page_open(window):
     return window.frame.stack.currentWidget().objectName() == "skillsPage"
-
-
-def shown(window):
-    page = window.pages.page(window.flow.agent)
-    return page.findChild(QTextBrowser).toPlainText() if page is not None else ""
 
 
 def sheet_of(qtbot, window, kind):

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QMenu
 
 from desktop_agent.core.events import ListChanged
 from desktop_agent.core.tasks import TaskEdit
-from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.tasks.list_view import TaskListView
 from desktop_agent.gui.tasks.panel import TaskPanel
 from tests.gui.tasks.test_panel import AGENT, SESSION, index_of, opened, task
@@ -17,15 +16,6 @@ from tests.helpers.panels import follow, state_of
 
 DONE = tuple(task(n, status="completed") for n in range(1, 10))
 ALT = Qt.KeyboardModifier.AltModifier
-
-
-@pytest.fixture
-def panel(qtbot, theme: Theme) -> TaskPanel:
-    panel = TaskPanel(theme)
-    qtbot.addWidget(panel)
-    panel.resize(348, 600)
-    panel.show()
-    return panel
 
 
 @pytest.fixture

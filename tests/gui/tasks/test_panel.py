@@ -62,15 +62,6 @@ def opened(*tasks: Task, is_live: bool = False) -> SessionOpened:
     return SessionOpened(info, (agent,), (), 1, (ListChanged(AGENT, 1, tasks),))
 
 
-@pytest.fixture
-def panel(qtbot, theme: Theme) -> TaskPanel:
-    panel = TaskPanel(theme)
-    qtbot.addWidget(panel)
-    panel.resize(348, 600)
-    panel.show()
-    return panel
-
-
 def index_of(panel: TaskPanel, number: int) -> QModelIndex:
     return panel.list.model().index_of(number)
 

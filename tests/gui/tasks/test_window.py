@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.events import ListChanged
 from desktop_agent.core.tasks import TaskEdit
-from desktop_agent.gui.kit.widgets import ElidedLabel
+from tests.gui.tasks.test_panel import receipt
 from tests.gui.window.test_window import WAIT, card_button, ready, wait_idle, wait_shown, write
 from tests.helpers.providers import Calls, Say
 from tests.helpers.windows import bridge_of, part, side_panel
@@ -41,11 +41,6 @@ def is_shown(window):
 def add(qtbot, window, text):
     qtbot.keyClicks(part(window, "addTask"), text)
     qtbot.keyClick(part(window, "addTask"), Qt.Key.Key_Return)
-
-
-def receipt(panel):
-    line = panel.findChild(QWidget, "taskReceipt")
-    return line.findChild(ElidedLabel).whole_text() if line.isVisible() else ""
 
 
 def subjects(window):

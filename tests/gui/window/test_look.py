@@ -34,17 +34,6 @@ from tests.helpers.windows import has_running_timer
 CHILDREN = Qt.FindChildOption.FindDirectChildrenOnly
 
 
-@pytest.fixture
-def scaled(theme):
-    """Set the text size; it is the normal one again afterwards."""
-
-    def scale(percent):
-        theme.configure("light", percent, True)
-
-    yield scale
-    theme.configure("light", 100, True)
-
-
 @pytest.mark.parametrize("percent", [100, 200])
 @pytest.mark.parametrize("width", [420, 900])
 def test_example_prompts_show_all_their_words(qtbot, theme, scaled, percent, width, tmp_path):

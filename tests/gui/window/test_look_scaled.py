@@ -27,15 +27,6 @@ from tests import gallery_story as story
 from tests.helpers.panels import follow
 
 
-@pytest.fixture
-def scaled(theme):
-    def scale(percent):
-        theme.configure("light", percent, True)
-
-    yield scale
-    theme.configure("light", 100, True)
-
-
 def _shown(qtbot, widget, width, height):
     qtbot.addWidget(widget)
     widget.resize(width, height)

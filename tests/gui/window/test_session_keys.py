@@ -68,16 +68,6 @@ def test_what_is_typed_after_a_click_is_a_message_to_that_session(window, qtbot)
     assert box.toPlainText() == "look around"
 
 
-def test_f2_in_the_message_box_renames_the_session_that_is_shown(window, qtbot):
-    part(window, "composerText").setFocus()
-    press(qtbot, Qt.Key.Key_F2)
-    field = QApplication.focusWidget()
-    assert isinstance(field, QLineEdit)
-    assert field.text() == "Second"
-    press(qtbot, Qt.Key.Key_Escape)
-    assert part(window, "composerText").toPlainText() == ""
-
-
 def test_the_menu_opens_by_the_key_that_every_keyboard_has(window, qtbot):
     click(qtbot, window, "First")
     qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)

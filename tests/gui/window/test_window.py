@@ -493,13 +493,6 @@ def test_a_message_typed_while_the_app_starts_is_not_lost(open_window, project, 
     wait_shown(qtbot, window, "notes.txt")
 
 
-def test_a_draft_typed_while_the_app_starts_stays_in_the_box(open_window, project, qtbot):
-    window = open_window(project, model="demo")
-    window.frame.composer.set_text("half a thou")
-    ready(qtbot, window)
-    assert window.frame.composer.draft() == "half a thou"
-
-
 def test_each_session_keeps_its_own_draft(quick, qtbot):
     write(qtbot, quick, "list files")
     wait_idle(qtbot, quick)

@@ -22,13 +22,7 @@ from desktop_agent.core.tool import ToolError
 from desktop_agent.tools.files.reading import read
 from desktop_agent.tools.files.writing import edit, write
 from tests.tools.conftest import Bench
-from tests.tools.files.test_files import make_docx, make_pdf, make_pptx, make_xlsx
-
-
-def saved(document) -> bytes:
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
+from tests.tools.files.test_files import make_docx, make_pdf, make_pptx, make_xlsx, saved
 
 
 def with_part(content: bytes, name: str, pattern: str, text: str) -> bytes:
