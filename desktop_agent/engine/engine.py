@@ -451,15 +451,10 @@ class Engine(
         """Where the user has keys kept if there is no keyring."""
         return "file" if self._settings.keep_keys_in_file else "session"
 
-    def _check_thread(self) -> None:
-        if threading.get_ident() != self._thread:
-            raise RuntimeError("engine commands run on the engine thread only")
-
     @contextmanager
     def _refusing(
         self, command: str, what: str, agent_id: AgentId | None = None, about: str = ""
     ) -> Generator[None]:
-        """Tell in words of a command that came too late, or that the disk kept from being done."""
         try:
             yield
         except (StoreError, NoteGone) as error:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import partial
 from typing import Protocol
 
 from msgspec.structs import replace
 
 from desktop_agent.core.commands import JobOutput
-from desktop_agent.core.events import CommandRefused, Event
+from desktop_agent.core.events import CommandRefused
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sandbox import ServedPorts
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.agent.background_commands import BackgroundCommands
+from desktop_agent.engine.base.engine_part import EnginePart
 from desktop_agent.engine.base.session import Session
 
 
@@ -31,7 +32,7 @@ class Owner(Protocol):
         ...
 
 
-class JobCommands(ABC):
+class JobCommands(EnginePart):
     """A part of the Engine."""
 
     _served: ServedPorts | None
@@ -39,10 +40,6 @@ class JobCommands(ABC):
     @abstractmethod
     def _agent(self, agent_id: AgentId) -> Owner:
         """Return an agent; raises KeyError for an unknown id."""
-
-    @abstractmethod
-    def _emit(self, event: Event) -> None:
-        """Tell the listener."""
 
     async def job_output(self, agent_id: AgentId, job_id: str) -> JobOutput | None:
         """Return what a background command printed last; None when it is not known any more."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
+from abc import abstractmethod
 from typing import Protocol
 
-from desktop_agent.core.events import CommandRefused, Event
+from desktop_agent.core.events import CommandRefused
 from desktop_agent.core.ids import AgentId, CompactionId
 from desktop_agent.core.requests import ModelRequest
 from desktop_agent.core.usage import ContextUse
+from desktop_agent.engine.base.engine_part import EnginePart
 from desktop_agent.engine.context.context import AgentContext
 
 _NOTHING = "There is nothing to summarise yet."
@@ -54,22 +54,12 @@ class Holder(Protocol):
         ...
 
 
-class ContextCommands(ABC):
+class ContextCommands(EnginePart):
     """A part of the Engine."""
 
     @abstractmethod
     def _agent(self, agent_id: AgentId) -> Holder:
         """Return an agent; raises KeyError for an unknown id."""
-
-    @abstractmethod
-    def _emit(self, event: Event) -> None:
-        """Tell the listener."""
-
-    @abstractmethod
-    def _refusing(
-        self, command: str, what: str, agent_id: AgentId | None = None, about: str = ""
-    ) -> AbstractContextManager[None]:
-        """Tell in words of a command that a disk which refuses to write kept from being done."""
 
     def compact(self, agent_id: AgentId, keep: str = "") -> None:
         """Make an agent's history shorter: now, or before its next step while it works.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.mcp import McpAnswer, McpError, McpLine, McpServer, McpState
 from desktop_agent.core.network.questions import HostQuestion, HostVerdict
 from desktop_agent.core.settings import Settings
+from desktop_agent.engine.base.engine_part import EnginePart
 from desktop_agent.engine.base.session import Session, tell
 from desktop_agent.engine.permissions.approvals import Approvals
 from desktop_agent.engine.permissions.checked_sandbox import Confinement
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from desktop_agent.engine.mcp.servers import Servers, Surroundings
 
 
-class McpCommands(ABC):
+class McpCommands(EnginePart):
     """A part of the Engine. A `root` is a session's folder; empty stands for none.
 
     Without `_mcp` there are no servers.
@@ -38,14 +39,6 @@ class McpCommands(ABC):
     @abstractmethod
     def _current_settings(self) -> Settings:
         """Return the user's settings, as they are now."""
-
-    @abstractmethod
-    def _emit(self, event: Event) -> None:
-        """Tell the listener."""
-
-    @abstractmethod
-    def _check_thread(self) -> None:
-        """Raise when this is not the engine's thread."""
 
     @abstractmethod
     def _session_in(self, root: str, session_id: SessionId | None) -> Session | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Protocol
 
-from desktop_agent.core.events import CommandRefused, Event, MachineSandboxChanged, SandboxChanged
+from desktop_agent.core.events import CommandRefused, MachineSandboxChanged, SandboxChanged
 from desktop_agent.core.ids import AgentId, SessionId, new_note_id
 from desktop_agent.core.messages import Message
 from desktop_agent.core.notes import Note
@@ -18,6 +18,7 @@ from desktop_agent.core.sandbox import (
     SandboxState,
 )
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.base.engine_part import EnginePart
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.checked_sandbox import CheckedSandbox
 from desktop_agent.engine.permissions.outside_permits import OutsidePermits, failed_inside
@@ -39,7 +40,7 @@ class _Agent(Protocol):
     def scope(self) -> Scope: ...
 
 
-class SandboxCommands(ABC):
+class SandboxCommands(EnginePart):
     """A part of the Engine. Without `_sandbox` there is none, and commands are asked about.
 
     `_machine_sessions` are those for which the machine is the sandbox, oldest first.
@@ -52,20 +53,12 @@ class SandboxCommands(ABC):
     _machine_sessions: tuple[SessionId, ...] = ()
 
     @abstractmethod
-    def _check_thread(self) -> None:
-        """Raise when this is not the engine's thread."""
-
-    @abstractmethod
     def send(self, agent_id: AgentId, note: Note) -> None:
         """Queue a note of the person's."""
 
     @abstractmethod
     def _agent(self, agent_id: AgentId) -> _Agent:
         """Return an agent; checks the thread."""
-
-    @abstractmethod
-    def _emit(self, event: Event) -> None:
-        """Tell the listener."""
 
     @abstractmethod
     def _session(self, session_id: SessionId) -> Session:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 
 import msgspec
 
-from desktop_agent.core.events import BranchStarted, CommandRefused, Event, NoteQueued
+from desktop_agent.core.events import BranchStarted, CommandRefused, NoteQueued
 from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_note_id
 from desktop_agent.core.notes import Note, is_written
 from desktop_agent.core.parts.origins import EditLine, TaskEdits
 from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.base.engine_part import EnginePart
 from desktop_agent.engine.base.ports import Store
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.sessions.crash_recovery import unreported
@@ -27,7 +27,7 @@ _UNKNOWN = "That branch is not there any more."
 _NO_WORDS = "That message can’t be sent again. Edit it and send it again instead."
 
 
-class BranchCommands(ABC):
+class BranchCommands(EnginePart):
     """A part of the Engine. A main agent that works, or has live subagents, is left alone."""
 
     _agents: Agents
@@ -39,18 +39,8 @@ class BranchCommands(ABC):
         """Return an agent; raises KeyError for an unknown id."""
 
     @abstractmethod
-    def _emit(self, event: Event) -> None:
-        """Tell the listener."""
-
-    @abstractmethod
     def _after_sending(self, agent: Agent, note: Note) -> None:
         """Do what a message of the user's calls for besides."""
-
-    @abstractmethod
-    def _refusing(
-        self, command: str, what: str, agent_id: AgentId | None = None, about: str = ""
-    ) -> AbstractContextManager[None]:
-        """Tell in words of a command that a disk which refuses to write kept from being done."""
 
     def begin_branch(
         self,

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -23,12 +22,13 @@ from desktop_agent.core.changes import (
     UndoScope,
     UndoUsage,
 )
-from desktop_agent.core.events import EngineFailed, Event
+from desktop_agent.core.events import EngineFailed
 from desktop_agent.core.ids import AgentId, MessageId, SessionId, new_change_set_id, new_note_id
 from desktop_agent.core.messages import Display
 from desktop_agent.core.notes import Note
 from desktop_agent.core.parts.origins import AppNotice, FilesUndone
 from desktop_agent.core.prose.markdown import listed
+from desktop_agent.engine.base.engine_part import EnginePart
 from desktop_agent.engine.base.ports import FileHistory, Store, StoreError
 from desktop_agent.engine.base.session import Session
 from desktop_agent.engine.permissions.protected_files import is_protected
@@ -44,21 +44,13 @@ _NOT_KEPT = "What was changed since that message is not kept any more."
 _NAMED = 50
 
 
-class ChangeCommands(ABC):
+class ChangeCommands(EnginePart):
     """A part of the Engine. Without `_history` nothing is kept. All of it raises UndoError."""
 
     _history: FileHistory | None
     _kept: KeptCalls
     _sessions: Sessions
     _store: Store
-
-    @abstractmethod
-    def _check_thread(self) -> None:
-        """Raise when this is not the engine's thread."""
-
-    @abstractmethod
-    def _emit(self, event: Event) -> None:
-        """Tell the listener."""
 
     async def session_changes(self, session_id: SessionId) -> SessionChanges:
         """Return all that a session changed."""

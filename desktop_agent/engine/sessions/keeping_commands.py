@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
 
-from desktop_agent.core.ids import AgentId, SessionId, new_agent_id
+from desktop_agent.core.ids import SessionId, new_agent_id
 from desktop_agent.core.models import DEMO_MODEL
 from desktop_agent.core.sessions import SearchFound, SessionInfo
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import UsageReport
 from desktop_agent.core.workspace import Workspace
+from desktop_agent.engine.base.engine_part import EnginePart
 from desktop_agent.engine.sessions.registry import Sessions
 
 
-class KeepingCommands(ABC):
+class KeepingCommands(EnginePart):
     """Mixed into the engine: pin, archive, delete, restore and erase a session."""
 
     _sessions: Sessions
     _settings: Settings
-
-    @abstractmethod
-    def _check_thread(self) -> None:
-        """Raise on another thread than the engine's."""
-
-    @abstractmethod
-    def _refusing(
-        self, command: str, what: str, agent_id: AgentId | None = None, about: str = ""
-    ) -> AbstractContextManager[None]:
-        """Tell in words of a command that a disk which refuses to write kept from being done."""
 
     async def search_sessions(self, text: str) -> SearchFound:
         """Return the sessions whose title holds the words, and the messages that do."""

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 from desktop_agent.core.skills import SkillDetail, SkillFile, TrustDecision
 from desktop_agent.core.tool import ToolError
+from desktop_agent.engine.base.engine_part import EnginePart
 from desktop_agent.engine.skills.registry import Skills
 
 
-class SkillCommands(ABC):
+class SkillCommands(EnginePart):
     """A part of the Engine. A `root` is a session's folder; empty stands for none.
 
     Without `_skills` there are none, and nothing that a folder brings is used.
     """
 
     _skills: Skills | None
-
-    @abstractmethod
-    def _check_thread(self) -> None:
-        """Raise when this is not the engine's thread."""
 
     async def close_skills(self) -> None:
         """Stop watching the folders."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 from desktop_agent.core.ids import AgentId
 from desktop_agent.core.tool import ToolError
 from desktop_agent.engine.agent.agent import Agent
+from desktop_agent.engine.base.engine_part import EnginePart
 from desktop_agent.engine.base.ports import StoreError
 from desktop_agent.engine.tree.agents import Agents, SpawnRequest
 
 _LONGEST_NAME = 60
 
 
-class TreeCommands(ABC):
+class TreeCommands(EnginePart):
     """A part of the Engine."""
 
     _agents: Agents
