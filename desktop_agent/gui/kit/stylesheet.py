@@ -44,7 +44,7 @@ QLabel[tone="accent"] { background: $accentSoft; color: $accent; }
 """)
 
 _BUTTONS = Template("""
-QAbstractButton, QComboBox, QAbstractSlider, QTabBar { outline: none; }
+QAbstractButton, QComboBox, QAbstractSlider { outline: none; }
 QPushButton { background: $raised; color: $fg; border: ${edge}px solid $line2; border-radius: 6px;
   padding: 5px 12px; min-height: 18px; font-weight: 500; }
 QPushButton:hover { background: $hover; }
@@ -84,7 +84,6 @@ QToolButton:pressed, QToolButton:checked { background: $active; color: $fg; }
 QToolButton:focus { border: 2px solid $accent; padding: ${pad4}px; }
 QToolButton:disabled { color: $line3; }
 QToolButton::menu-indicator { image: none; }
-QCommandLinkButton { text-align: left; }
 """)
 
 _FIELDS = Template("""
@@ -117,7 +116,7 @@ QCheckBox:disabled, QRadioButton:disabled { color: $line3; }
 QCheckBox[kind="bare"] { border: none; padding: 0; spacing: 0; min-width: ${hit}px;
   max-width: ${hit}px; min-height: ${hit}px; }
 #settingGroup QCheckBox[kind="bare"]::indicator { subcontrol-position: right center; }
-QCheckBox::indicator, QRadioButton::indicator, QGroupBox::indicator { width: ${mark}px;
+QCheckBox::indicator, QRadioButton::indicator { width: ${mark}px;
   height: ${mark}px;
   border: ${edge}px solid $line3; background: $canvas; }
 QCheckBox::indicator { border-radius: 4px; }
@@ -129,10 +128,6 @@ QCheckBox[kind="bare"]::indicator:checked:focus { border: 2px solid $fg; }
 QRadioButton::indicator:checked { border-color: $accentFill;
   background: qradialgradient(cx: 0.5, cy: 0.5, radius: 0.5, fx: 0.5, fy: 0.5,
     stop: 0 $onAccent, stop: 0.38 $onAccent, stop: 0.48 $accentFill, stop: 1 $accentFill); }
-QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $line2; }
-QSlider::handle:horizontal { width: 14px; height: 14px; margin: -6px 0; border-radius: 8px;
-  background: $accentFill; border: ${edge}px solid $accentFill; }
-QSlider::handle:horizontal:focus { border: 2px solid $fg; }
 QProgressBar { background: $line; border: none; border-radius: 2px; max-height: 4px; color: $fg; }
 QProgressBar::chunk { background: $accentFill; border-radius: 2px; }
 """)
@@ -169,13 +164,6 @@ QScrollBar::handle:vertical { min-height: 32px; }
 QScrollBar::handle:horizontal { min-width: 32px; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
-QTabWidget::pane { border: none; border-top: ${edge}px solid $line; }
-QTabBar::tab { background: transparent; color: $muted; padding: 8px 12px; font-weight: 500;
-  border: none; border-bottom: 2px solid transparent; }
-QTabBar::tab:selected { color: $fg; border-bottom-color: $accentFill; }
-QTabBar::tab:focus { color: $accent; }
-QGroupBox { border: ${edge}px solid $line; border-radius: 10px; margin-top: 20px; padding: 12px; }
-QGroupBox::title { subcontrol-origin: margin; left: 2px; color: $muted; }
 QSplitter::handle { background: $line; }
 QDialog, QMessageBox, QMainWindow { background: $window; }
 QMenu { background: $raised; color: $fg; border: ${edge}px solid $line2; border-radius: 8px;
