@@ -42,7 +42,7 @@ class ModeButton(MenuButton):
             action = self._menu.addAction(f"{title} – {explained}")
             action.setCheckable(True)
             action.setObjectName(f"mode_{mode}")
-            action.triggered.connect(partial(self._choose, mode))
+            action.triggered.connect(partial(self.choose, mode))
             group.addAction(action)
             self._actions[mode] = action
         self.clicked.connect(self._open)
@@ -61,10 +61,6 @@ class ModeButton(MenuButton):
     def choices(self) -> tuple[tuple[Mode, str, str], ...]:
         """Return mode, name and icon of each."""
         return tuple((mode, title, _ICONS[mode][0]) for mode, (title, _) in self._texts().items())
-
-    def choose(self, mode: Mode) -> None:
-        """Do what a click on the mode in the menu does."""
-        self._choose(mode)
 
     def set_narrow(self, is_narrow: bool) -> None:
         """Show only the icon."""
@@ -100,7 +96,8 @@ class ModeButton(MenuButton):
         self.setProperty("tone", "danger" if self.mode == "free" else "")
         restyle(self)
 
-    def _choose(self, mode: Mode, _checked: bool = False) -> None:
+    def choose(self, mode: Mode, _checked: bool = False) -> None:
+        """Do what a click on the mode in the menu does."""
         if mode == self.mode:
             return
         self._actions[self.mode].setChecked(True)

@@ -7,12 +7,12 @@ from datetime import date, datetime
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtGui import QKeyEvent, QWheelEvent
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from desktop_agent.core.parts.forms import FieldValue, FormField, is_within, number_of
 from desktop_agent.gui.kit.accessible import NamedChoice
-from desktop_agent.gui.kit.fields.input_methods import Line
+from desktop_agent.gui.kit.fields.input_methods import EnterLine
 from desktop_agent.gui.kit.safe_text import label_text, path_text, with_marks
 from desktop_agent.gui.kit.widgets import TextLabel, column, named
 
@@ -86,7 +86,7 @@ class FieldRow(QWidget):
     # -- construction ------------------------------------------------------------------------
 
     def _make_line(self) -> list[QWidget]:
-        line = named(_Line(self), "formLine", self.title)
+        line = named(EnterLine(self), "formLine", self.title)
         line.setMaxLength(_LONGEST)
         if self.field.default is not None:
             line.setText(str(self.field.default))
@@ -116,15 +116,6 @@ class FieldRow(QWidget):
             box.setChecked(value in chosen)
             boxes.append(box)
         return boxes
-
-
-class _Line(Line):
-    """Enter ends in it, even when it has switched off the card around it."""
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        super().keyPressEvent(event)
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            event.accept()
 
 
 class _Choice(NamedChoice):

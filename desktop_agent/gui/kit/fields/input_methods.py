@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QDragMoveEvent, QDropEvent, QGuiApplication, QInputMethodEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import (
+    QDragMoveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QInputMethodEvent,
+    QKeyEvent,
+)
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 
 from desktop_agent.gui.kit.links import copy_from_outside
@@ -30,6 +37,15 @@ class Line(QLineEdit):
 
     def _forget(self) -> None:
         self.unfinished = ""
+
+
+class EnterLine(Line):
+    """Enter ends in it, even when it has switched off the card around it."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
 
 
 def unfinished(field: QWidget | None) -> str:

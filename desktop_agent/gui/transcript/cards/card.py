@@ -20,7 +20,7 @@ from desktop_agent.core.ids import AgentId
 from desktop_agent.core.sessions import SessionInfo
 from desktop_agent.gui.kit.accessible import ReadAsDocument, Unfolds
 from desktop_agent.gui.kit.background import Background
-from desktop_agent.gui.kit.fields.input_methods import Line
+from desktop_agent.gui.kit.fields.input_methods import EnterLine
 from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.text import LONGEST_LINE
@@ -240,17 +240,12 @@ class AskCard(Card):
         return super().focusNextPrevChild(is_next)
 
 
-class AnswerLine(Line):
-    """A line to type into. Enter ends in it, even when it has switched off the card around it."""
+class AnswerLine(EnterLine):
+    """A line to type into."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setMaxLength(LONGEST_LINE)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        super().keyPressEvent(event)
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            event.accept()
 
 
 class CardHeader(Unfolds, PaintsRing, EnterPresses, QAbstractButton):
