@@ -47,6 +47,11 @@ class Place:
         sets = [one.changes for one in captured.recorded if one.changes.kind != "outside"]
         return [(file.path, file.kind) for one in sets for file in one.files]
 
+    def look_at_all(self) -> None:
+        self.capture.watch(S, str(self.root))
+        while self.capture.has_work:
+            self.capture.read_on()
+
     def undo(self, choices: Mapping[str, Choice] | None = None) -> None:
         meta = ChangeSet("", "undo", AgentId("a"), began=time.time())
         self.capture.before_undo(S, str(self.root))

@@ -34,16 +34,10 @@ def write_photos(place: Place, count: int, chance: random.Random) -> None:
         (place.root / "photos" / f"{number}.jpg").write_bytes(chance.randbytes(MEGABYTE // 2))
 
 
-def look_at_all(place: Place) -> None:
-    place.capture.watch(S, str(place.root))
-    while place.capture.has_work:
-        place.capture.read_on()
-
-
 def test_all_that_one_command_writes_over_comes_back(small: Place) -> None:
     chance = random.Random(1)
     write_photos(small, 5, chance)
-    look_at_all(small)
+    small.look_at_all()
     before = state_of(small.root)
     set_id, _ = small.begin("convert")
     write_photos(small, 5, chance)
@@ -55,7 +49,7 @@ def test_all_that_one_command_writes_over_comes_back(small: Place) -> None:
 
 def test_a_folder_of_which_too_much_was_kept_is_not_said_to_come_back(small: Place) -> None:
     write_photos(small, 40, random.Random(1))
-    look_at_all(small)
+    small.look_at_all()
     names = ["photos", *(f"photos/{number}.jpg" for number in range(40))]
     paths = [os.fsencode(small.root / name) for name in names]
     held = dict(zip(names, small.capture.held(S, str(small.root), paths), strict=True))
@@ -74,7 +68,7 @@ def test_work_in_a_folder_of_which_too_much_would_be_kept_can_still_be_undone(sm
     write_photos(small, 40, chance)
     notes = small.root / "notes.txt"
     notes.write_text("before")
-    look_at_all(small)
+    small.look_at_all()
     before = state_of(small.root)
     for number in range(10):
         set_id, _ = small.begin(f"c{number}")

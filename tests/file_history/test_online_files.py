@@ -34,7 +34,5 @@ def test_what_is_with_the_cloud_alone_is_not_read_and_said_not_to_come_back(
         return SimpleNamespace(**{**fields, field: value})
 
     monkeypatch.setattr(os, "fstat", fstat)
-    place.capture.watch(S, str(place.root))
-    while place.capture.has_work:
-        place.capture.read_on()
+    place.look_at_all()
     assert place.capture.held(S, str(place.root), [os.fsencode(path)]) == (not is_online,)

@@ -29,9 +29,7 @@ def owned() -> Iterator[Place]:
             (place.root / "d" / "inner").mkdir(parents=True)
             for name in ("d/x", "d/y", "d/inner/z"):
                 (place.root / name).write_text(name)
-            place.capture.watch(S, str(place.root))
-            while place.capture.has_work:
-                place.capture.read_on()
+            place.look_at_all()
             yield place
             place.close()
         finally:

@@ -49,9 +49,7 @@ def test_what_is_read_only_is_taken_back_and_read_only_again(
 ) -> None:
     path = place.root / "file.txt"
     written(path, "old")
-    place.capture.watch(S, str(place.root))
-    while place.capture.has_work:
-        place.capture.read_on()
+    place.look_at_all()
     before = state_of(place.root)
     set_id, _ = place.begin()
     change(path)

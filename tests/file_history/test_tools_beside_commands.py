@@ -12,7 +12,6 @@ from desktop_agent.core.pipes.file_capture import FileWrite
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.engine.workspace import safe_open
 from tests.file_history.places import Place, state_of
-from tests.file_history.test_limits import look_at_all
 
 
 def write(place: Place, name: str, text: str) -> None:
@@ -58,7 +57,7 @@ def test_what_a_command_did_where_a_file_tool_then_wrote_is_undone_with_it(
     (any_place.root / "file").write_text("the person's")
     (any_place.root / "folder" / "inner").mkdir(parents=True)
     (any_place.root / "folder" / "inner" / "x").write_text("the person's too")
-    look_at_all(any_place)
+    any_place.look_at_all()
     before = state_of(any_place.root)
     set_id, _ = any_place.begin("server")
     change(any_place.root / name)
@@ -70,7 +69,7 @@ def test_what_a_command_did_where_a_file_tool_then_wrote_is_undone_with_it(
 
 def test_what_commands_do_in_folders_that_a_file_tool_made_is_found(any_place: Place) -> None:
     (any_place.root / "src").mkdir()
-    look_at_all(any_place)
+    any_place.look_at_all()
     before = state_of(any_place.root)
     write(any_place, "src/new/inner/deep/a.py", "the tool's")
     set_id, _ = any_place.begin("generate")
@@ -91,7 +90,7 @@ def test_what_a_tool_is_still_writing_is_no_file_that_an_undo_brings_back(
 ) -> None:
     path = place.root / "a.txt"
     path.write_text("one")
-    look_at_all(place)
+    place.look_at_all()
     before = state_of(place.root)
     looks: list[str] = []
 
@@ -111,7 +110,7 @@ def test_what_a_tool_is_still_writing_is_no_file_that_an_undo_brings_back(
 def test_a_folder_that_was_looked_at_while_a_tool_made_it_is_the_tools_alone(
     any_place: Place,
 ) -> None:
-    look_at_all(any_place)
+    any_place.look_at_all()
     before = state_of(any_place.root)
     path = any_place.root / "new" / "deep" / "a.txt"
     server, _ = any_place.begin("server")

@@ -116,6 +116,13 @@ class MemoryStore:
         self.infos: dict[SessionId, SessionInfo] = {}
         self._rules: tuple[Rule, ...] = ()
 
+    def copy(self) -> MemoryStore:
+        """Return a store as it is when the app is killed now."""
+        store = MemoryStore()
+        store.events = {key: list(events) for key, events in self.events.items()}
+        store.infos = dict(self.infos)
+        return store
+
     def record(
         self, session_id: SessionId, *events: AgentEvent, info: SessionInfo | None = None
     ) -> None:

@@ -26,9 +26,7 @@ async def _crashed(tmp_path: Path, *script, wait_for: type) -> tuple[MemoryStore
     rig = Rig(tmp_path, *script)
     rig.send("go")
     await rig.until(wait_for)
-    store = MemoryStore()
-    store.events = {key: list(events) for key, events in rig.store.events.items()}
-    store.infos = dict(rig.store.infos)
+    store = rig.store.copy()
     await rig.engine.close()
     return store, rig
 
@@ -61,9 +59,7 @@ async def test_of_very_many_calls_all_that_ended_keep_their_results_and_what_wai
     rig = Rig(tmp_path, script)
     rig.send("go")
     await rig.once(lambda: len(rig.of(ToolEnded)) == len(wanted))
-    store = MemoryStore()
-    store.events = {key: list(events) for key, events in rig.store.events.items()}
-    store.infos = dict(rig.store.infos)
+    store = rig.store.copy()
     await rig.engine.close()
     again = Rig(tmp_path, says("I checked"), store=store)
     events = store.events[again.session_id]
@@ -91,9 +87,7 @@ async def test_a_queued_note_is_still_queued(tmp_path: Path) -> None:
     first.send("go")
     await first.gates.reached.wait()
     note = first.send("use euros")
-    store = MemoryStore()
-    store.events = {key: list(events) for key, events in first.store.events.items()}
-    store.infos = dict(first.store.infos)
+    store = first.store.copy()
     await first.engine.close()
     rig = Rig(tmp_path, says("ok"), store=store)
     rig.engine.resume(rig.agent_id)

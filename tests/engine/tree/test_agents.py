@@ -31,7 +31,7 @@ from desktop_agent.engine.tree.reports import shortened
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
 from tests.helpers.engines import questions_of, steering_of
 from tests.helpers.prose import prose
-from tests.helpers.scripted import Breaks, MemoryStore, Waits, calls, says
+from tests.helpers.scripted import Breaks, Waits, calls, says
 
 # -- A1, A2: start and report --------------------------------------------------------------
 
@@ -648,9 +648,7 @@ async def test_the_tree_and_undelivered_notes_survive_a_restart(tmp_path: Path) 
     a, b = await first.child(1), await first.child(2)
     await first.ended(a)
     first.send_to(b, "use euros")
-    store = MemoryStore()
-    store.events = {key: list(events) for key, events in first.store.events.items()}
-    store.infos = dict(first.store.infos)
+    store = first.store.copy()
     await first.engine.close()
 
     script = {"b": [says("b done")]}

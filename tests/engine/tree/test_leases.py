@@ -12,7 +12,7 @@ from desktop_agent.core.settings import Settings
 from desktop_agent.core.usage import Usage
 from tests.engine.tree.test_tree_budgets import echoes
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
-from tests.helpers.scripted import MemoryStore, calls, says
+from tests.helpers.scripted import calls, says
 
 STEP = Usage(60, 40, cost=0.1)
 
@@ -141,9 +141,7 @@ async def test_what_was_set_aside_is_set_aside_again_after_a_restart(tmp_path: P
     first = TreeRig(tmp_path, [spawns("a"), gate()], {"a": [*echoes(1), held]}, settings=limits)
     first.send("go")
     await held.reached.wait()
-    store = MemoryStore()
-    store.events = {key: list(events) for key, events in first.store.events.items()}
-    store.infos = dict(first.store.infos)
+    store = first.store.copy()
     await first.engine.close()
     rig = TreeRig(tmp_path, [spawns("b"), WAIT], {"b": [gate()]}, store=store, settings=limits)
     rig.engine.open_session(rig.session_id)

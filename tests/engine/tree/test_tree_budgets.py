@@ -34,7 +34,7 @@ from desktop_agent.engine.base.ports import AgentRecord
 from tests.engine.rig import tool
 from tests.engine.tree.tree_rig import WAIT, TreeRig, gate, spawns
 from tests.helpers.prose import prose
-from tests.helpers.scripted import MemoryStore, calls, says
+from tests.helpers.scripted import calls, says
 
 WARNING = (
     "<app:notice>\nFour fifths of your budget are used. Come to an end: finish what matters most.\n"
@@ -44,14 +44,6 @@ WARNING = (
 
 def echoes(count: int) -> list[Any]:
     return [calls(("echo", {"what": str(n)})) for n in range(count)]
-
-
-def restarted(first: TreeRig) -> MemoryStore:
-    """Return a store as it is when the app is killed now."""
-    store = MemoryStore()
-    store.events = {key: list(events) for key, events in first.store.events.items()}
-    store.infos = dict(first.store.infos)
-    return store
 
 
 # -- A3: what the caps count ---------------------------------------------------------------
@@ -362,7 +354,7 @@ async def test_a_budget_the_person_gave_and_what_was_used_survive_a_restart(
     first.engine.set_budget(child, Budget(steps=6))
     first.engine.set_budget(first.agent_id, Budget(steps=30))
     await held.reached.wait()
-    store = restarted(first)
+    store = first.store.copy()
     await first.engine.close()
     rig = TreeRig(tmp_path, [], {}, store=store, settings=settings)
     rig.engine.open_session(rig.session_id)
@@ -385,7 +377,7 @@ async def test_an_agent_that_was_held_before_a_restart_goes_on_with_more(
     first.send("go")
     child = await first.child()
     await first.once(lambda: child in {e.agent_id for e in first.of(BudgetReached)})
-    store = restarted(first)
+    store = first.store.copy()
     await first.engine.close()
     rig = TreeRig(
         tmp_path, [says("ok"), says("ok")], {"a": [says("done")]}, store=store, settings=settings
