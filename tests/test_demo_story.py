@@ -215,7 +215,7 @@ async def test_tasks_block_unblock_and_subagents_report_into_the_overview(story:
     lists = [e.tasks for e in story.watcher.events if isinstance(e, ListChanged)]
     last = [task.subject for task in max(lists, key=len)][-1]
     seen = [next((t for t in tasks if t.subject == last), None) for tasks in lists]
-    blocked = [task.is_blocked for task in seen if task is not None]
+    blocked = [bool(task.open_blockers) for task in seen if task is not None]
     assert blocked.index(True) < len(blocked) - 1 - blocked[::-1].index(False)
     ends = [e for e in story.watcher.events if isinstance(e, AgentEnded)]
     assert [e.status for e in ends] == ["completed", "completed"]

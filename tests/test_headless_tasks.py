@@ -17,11 +17,11 @@ def test_a_run_tells_of_its_tasks_as_they_wait_run_and_get_done(folder: Path) ->
     assert [event.revision for event in told] == list(range(1, len(told) + 1))
     seen = {task.status for event in told for task in event.tasks}
     assert seen == {"pending", "in_progress", "completed"}
-    waited = {task.id for event in told for task in event.tasks if task.is_blocked}
+    waited = {task.id for event in told for task in event.tasks if task.open_blockers}
     went_on = {
         task.id
         for event in told
         for task in event.tasks
-        if task.id in waited and task.status != "pending" and not task.is_blocked
+        if task.id in waited and task.status != "pending" and not task.open_blockers
     }
     assert went_on, "what was blocked is begun when nothing blocks it any more"

@@ -39,11 +39,6 @@ class Task(Value, frozen=True):
     changed_call: str = ""
 
     @property
-    def is_blocked(self) -> bool:
-        """Whether a blocker is not completed."""
-        return bool(self.open_blockers)
-
-    @property
     def metadata(self) -> dict[str, Any]:
         """A copy of the metadata."""
         return json.loads(self.metadata_json)

@@ -479,8 +479,3 @@ class Agents:
         if agent.id in self._agents:
             self._end_if_last(agent)
             self.changed(agent)
-
-    async def cleared(self) -> None:
-        """Wait until no command of any agent is being ended."""
-        for agent in self.all():
-            await agent.commands.over()

@@ -193,9 +193,9 @@ def test_completing_a_blocker_unblocks_and_reopening_blocks_again() -> None:
     it.list.update(1, TaskChanges(add_blocks=(2,)))
     assert it.list.get(2).open_blockers == (1,)
     it.list.update(1, TaskChanges(status="completed"))
-    assert not it.told[-1].tasks[1].is_blocked
+    assert not it.told[-1].tasks[1].open_blockers
     it.list.update(1, TaskChanges(status="pending"))
-    assert it.list.get(2).is_blocked
+    assert it.list.get(2).open_blockers
     it.list.update(1, TaskChanges(status="deleted"))
     assert it.list.get(2).blocked_by == ()
 
