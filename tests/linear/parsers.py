@@ -61,6 +61,7 @@ ELSEWHERE: dict[str, str] = {
     "tools.files.pdf_text": "a library, stopped after a time, on a thread",
     "tools.files.word_text": "a tree that a library read, on a thread, gone through once",
     "core.diffs.line_diff": "engine.workspace.diffs:diff_of",
+    "core.prose.code_tokens": "gui.transcript.document.highlighting:spans",
     "engine.permissions.protected_files": "patterns of the app's own; fnmatch never goes back",
     "tools.shell.command_effects": "fnmatch compares names of files, which are short",
     "tools.shell.whole_reads": "fnmatch compares names of files, which are short",
