@@ -1,4 +1,4 @@
-"""Processes that commands start, and what this one has open.
+"""Processes that commands start, what this one has open, and git as a person runs it.
 
 Those in the sandbox have ids of their own there.
 """
@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 _IDS = re.compile(r"^NSpid:.*\b(\d+)$", re.MULTILINE)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=Me", "-c", "user.email=me@example.org")
+    done = subprocess.run(
+        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout
 
 
 def pid_here(inner: int, folder: Path) -> int:

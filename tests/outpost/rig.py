@@ -10,17 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers.forked import FORKS
+from tests.helpers.processes import git
 
 ROOT = Path(__file__).parents[2]
-
-
-def git(folder: Path, *arguments: str) -> str:
-    """Run git as a person does."""
-    who = ("-c", "user.name=Me", "-c", "user.email=me@example.org")
-    done = subprocess.run(
-        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    )
-    return done.stdout
 
 
 def far(home: Path) -> str:

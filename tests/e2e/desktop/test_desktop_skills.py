@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from desktop_agent.core.settings import Settings
 from tests.e2e.desktop.test_desktop import SECONDS, App, check_names, desktop, start_app
 from tests.e2e.desktop.test_desktop_team import Person
+from tests.helpers.processes import git
 from tests.helpers.providers import LoopbackProvider, Say
 
 __all__ = ["desktop", "start_app"]
@@ -26,11 +26,6 @@ def write_skill(folder: Path, name: str, body: str) -> None:
     place.mkdir(parents=True, exist_ok=True)
     about = f"Knows how {name} are done here"
     (place / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {about}\n---\n{body}\n")
-
-
-def git(folder: Path, *arguments: str) -> None:
-    own = ["git", "-C", str(folder), "-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
-    subprocess.run([*own, *arguments], check=True, capture_output=True)
 
 
 def make_repository(parent: Path) -> Path:

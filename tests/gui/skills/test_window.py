@@ -15,6 +15,7 @@ from desktop_agent.gui.skills.add_dialog import AddSkillSheet
 from desktop_agent.gui.skills.update_dialog import UpdateSheet
 from tests.gui.window.test_window import shown
 from tests.helpers.patience import HANG_MS as WAIT
+from tests.helpers.processes import git
 from tests.helpers.providers import Say
 from tests.helpers.windows import bridge_of, part, words_in
 
@@ -80,11 +81,6 @@ def press(qtbot, widget, name):
     button = widget.findChild(QPushButton, name)
     qtbot.waitUntil(lambda: button.isVisible() and button.isEnabled(), timeout=WAIT)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-
-
-def git(folder, *arguments):
-    own = ["git", "-C", str(folder), "-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
-    subprocess.run([*own, *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.workspace import Workspace
 from desktop_agent.tools.shell.environment import command_environment
 from desktop_agent.tools.shell.proof import Proof, prove
+from tests.helpers.processes import git
 
 BASH = shutil.which("bash") or "/bin/bash"
 CANARY = "canary-5512"
@@ -47,11 +48,6 @@ def printed(root: Path, command: str) -> str:
         check=False,
     )
     return (ran.stdout + ran.stderr).decode("utf-8", "replace")
-
-
-def git(root: Path, *words: str) -> None:
-    who = ("-c", "user.name=x", "-c", "user.email=x@example.invalid")
-    subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True)
 
 
 @pytest.fixture
