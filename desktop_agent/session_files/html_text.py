@@ -87,7 +87,7 @@ def _parser(may_link: bool) -> Any:
         parser.enable("linkify")
         assert parser.linkify is not None
         no_guesses = {"fuzzy_link": False, "fuzzy_email": False}
-        parser.linkify.set(no_guesses)  # pyright: ignore[reportUnknownMemberType] - it has no types
+        parser.linkify.set(no_guesses)
     # Every link is taken as one; which may be clicked is decided here.
     parser.validateLink = lambda url: True
     parser.add_render_rule("fence", _fence)

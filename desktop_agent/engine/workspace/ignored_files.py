@@ -68,7 +68,7 @@ class _IgnorePattern(GitIgnoreSpecPattern):
     __slots__ = ()
 
     def match_file(self, file: Any) -> RegexMatchResult | None:
-        expression = cast(Any, self.regex)  # pyright: ignore[reportUnknownMemberType]
+        expression = cast(Any, self.regex)
         found = expression.search(file, timeout=_IGNORE_MATCH_S)
         return RegexMatchResult(found) if found is not None else None
 

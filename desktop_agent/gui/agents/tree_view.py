@@ -166,7 +166,7 @@ class AgentTreeView(KeyboardFocus, QTreeView):
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw the ground over the whole width, the chevron, then what is dirty of the row."""
-        whole: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        whole: QRect = option.rect
         look = self._look(index, whole)
         if look is None:
             return

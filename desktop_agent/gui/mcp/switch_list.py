@@ -146,8 +146,8 @@ class _Delegate(CheckBoxDelegate):
     ) -> bool:
         row: SwitchRow = index.data(ROW_ROLE)
         if row.action and isinstance(event, QMouseEvent):
-            rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-            direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
+            rect: QRect = option.rect
+            direction: Qt.LayoutDirection = option.direction
             button = placed(direction, rect, self._button(rect, row))
             if button.contains(event.position().toPoint()):
                 is_left = event.button() == Qt.MouseButton.LeftButton

@@ -205,11 +205,11 @@ class _BarDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        box: QRect = option.rect
         ground = QStyleOptionViewItem(option)
         self.initStyleOption(ground, index)
-        ground.text = ""  # pyright: ignore[reportAttributeAccessIssue]
-        view: QWidget = option.widget  # pyright: ignore[reportAttributeAccessIssue]
+        ground.text = ""
+        view: QWidget = option.widget
         view.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, ground, painter, view)
         self._draw(painter, box, index)
         painter.restore()

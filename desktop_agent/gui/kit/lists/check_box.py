@@ -69,8 +69,8 @@ class CheckBoxDelegate(QStyledItemDelegate):
             return False
         is_toggled = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space
         if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
-            rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-            direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
+            rect: QRect = option.rect
+            direction: Qt.LayoutDirection = option.direction
             near = (-_NEAR_PX, -_NEAR_PX, _NEAR_PX, _NEAR_PX)
             box = placed(direction, rect, self.box(rect)).adjusted(*near)
             hit = box.contains(event.position().toPoint())

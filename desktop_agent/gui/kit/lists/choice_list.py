@@ -135,7 +135,7 @@ class RenamingDelegate(QStyledItemDelegate):
     def updateEditorGeometry(
         self, editor: QWidget, option: QStyleOptionViewItem, index: Index
     ) -> None:
-        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        rect: QRect = option.rect
         editor.setGeometry(rect.adjusted(self.room[0], 0, -self.room[1], 0))
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:

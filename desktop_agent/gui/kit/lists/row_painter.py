@@ -36,11 +36,11 @@ class RowPainter:
     def __init__(self, theme: Theme, painter: QPainter, option: QStyleOptionViewItem) -> None:
         self._theme = theme
         self.painter = painter
-        self.rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        self._direction: Qt.LayoutDirection = option.direction  # pyright: ignore[reportAttributeAccessIssue]
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
+        self.rect: QRect = option.rect
+        self._direction: Qt.LayoutDirection = option.direction
+        state: QStyle.StateFlag = option.state
         self.is_selected = bool(state & QStyle.StateFlag.State_Selected)
-        view = option.widget  # pyright: ignore[reportAttributeAccessIssue]
+        view = option.widget
         is_by_keys = view.is_by_keys if isinstance(view, KeyboardFocus) else True
         self._has_cursor = is_by_keys and bool(state & QStyle.StateFlag.State_HasFocus)
         self._is_hovered = bool(state & QStyle.StateFlag.State_MouseOver)
@@ -119,8 +119,8 @@ class RowPainter:
             shown += _one_line(text[done:first])
             piece, done = _one_line(text[first:last]), last
             one = QTextLayout.FormatRange()
-            one.start, one.length = utf16_length(shown), utf16_length(piece)  # type: ignore[attr-defined]
-            one.format = look  # type: ignore[attr-defined]
+            one.start, one.length = utf16_length(shown), utf16_length(piece)
+            one.format = look
             ranges.append(one)
             shown += piece
         layout = QTextLayout(shown + _one_line(text[done:]), font)
