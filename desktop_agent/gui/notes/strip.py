@@ -216,6 +216,10 @@ class NoteRowView(QWidget):
         match note.state:
             case "queued":
                 return self._waiting_text(status, tools)
+            case "taken" if status in ENDED:
+                return self.tr("Not delivered: it ended first")
+            case "taken" if status == "idle":  # the next request holds it again
+                return self._waiting_text(status, tools)
             case "taken":
                 return self.tr("Sending with step {step}").format(step=note.step)
             case "delivered":

@@ -311,10 +311,10 @@ class TaskPanel(QWidget):
     def _receipt_message(self, edit: NoteRow) -> str:
         if edit.state == "delivered":
             return self.tr("Your edits were read at step {step}").format(step=edit.step)
-        if edit.state != "queued":
-            return self.tr("Your edits are being sent")
         if not self._notes.is_running:
             return self.tr("Your edits are read with your next message")
+        if edit.state != "queued":
+            return self.tr("Your edits are being sent")
         if self._notes.tools:
             behind = self._notes.tools[-1].doing
             return self.tr("Your edits are read after {what}").format(what=behind)

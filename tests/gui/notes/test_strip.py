@@ -250,6 +250,15 @@ def test_after_a_stop_what_still_waits_says_how_it_goes_on(composer):
     assert not button(composer, "noteInterrupt").isVisible()
 
 
+def test_after_a_stop_what_was_being_sent_says_that_it_goes_out_again(composer):
+    put(composer)
+    follow(composer, NoteTaken(AGENT, "no_1", "me_1"))
+    assert state(composer).startswith("Sending")
+    follow(composer, TurnEnded(AGENT, "cancelled"))
+    assert state(composer) == "Queued – goes out with your next message"
+    assert not button(composer, "noteEdit").isVisible()
+
+
 def test_what_waits_after_a_stop_can_be_sent_without_writing_anything_more(qtbot, composer):
     put(composer, delivery="turn")
     assert not button(composer, "noteRetry").isVisible()

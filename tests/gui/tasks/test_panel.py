@@ -317,6 +317,10 @@ def test_the_receipt_of_edits_is_honest(panel: TaskPanel) -> None:
     follow(panel, TurnEnded(AGENT, "finished"))
     follow(panel, NoteQueued(AGENT, Note(NoteId("n2"), "y", kind="task_edit")))
     assert receipt(panel) == "Your edits are read with your next message"
+    follow(panel, TurnStarted(AGENT))
+    follow(panel, NoteTaken(AGENT, NoteId("n2"), MessageId("m2")))
+    follow(panel, TurnEnded(AGENT, "cancelled"))
+    assert receipt(panel) == "Your edits are read with your next message"
 
 
 # -- the model, at scale and at random -----------------------------------------------------
