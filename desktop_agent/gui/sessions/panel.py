@@ -103,6 +103,7 @@ class SessionPanel(QWidget):
         self._leaving: dict[SessionId, QTimer] = {}
         self._current: SessionId | None = None
         self._matches = SearchFound()
+        self._is_listed = False
         self.setObjectName("sessionPanel")
         self._build()
         self._ages = ticker(self, _AGE_MS, self._show_rows)
@@ -122,7 +123,7 @@ class SessionPanel(QWidget):
     def list_sessions(
         self, sessions: tuple[SessionInfo, ...], deleted: tuple[SessionInfo, ...]
     ) -> None:
-        self._sessions, self._deleted = sessions, deleted
+        self._sessions, self._deleted, self._is_listed = sessions, deleted, True
         self._show_rows()
 
     def set_elsewhere(self, sessions: frozenset[SessionId]) -> None:
@@ -256,7 +257,7 @@ class SessionPanel(QWidget):
 
     def _empty_page(self) -> QWidget:
         page = QWidget(self)
-        self._empty = TextLabel(self.tr("No sessions yet"), "muted", page, wraps=True)
+        self._empty = TextLabel("", "muted", page, wraps=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._clear = GhostButton(self._theme, self.tr("Clear search"), "", page)
         self._clear.setObjectName("clearSearch")
@@ -277,6 +278,7 @@ class SessionPanel(QWidget):
         self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._clear.setVisible(bool(wanted))
         text = self.tr("No session matches “{text}”") if wanted else self.tr("No sessions yet")
+        self._empty.setVisible(self._is_listed)
         self._empty.setText(text.format(text=self.search.text().strip()))
         self._select_current()
         self._hold_pulse()

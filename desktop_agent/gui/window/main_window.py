@@ -299,6 +299,9 @@ class MainWindow(QMainWindow):
         if self.flow.workspace != self._placed:
             self._look_at_folder()
         if info is None:
+            settings = self.flow.settings  # which the first session would get
+            self.frame.composer.set_mode(settings.mode)
+            self.popups.name_model(settings.model, settings.api_base)
             self.frame.header.set_session("", "")
             self.setWindowTitle(self.tr("Desktop Agent"))
             return

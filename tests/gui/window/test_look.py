@@ -17,8 +17,10 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.approvals import AllowOnce
 from desktop_agent.core.events import ApprovalResolved, ListChanged, TurnStarted
+from desktop_agent.core.settings import Settings
 from desktop_agent.core.tasks import Task
 from desktop_agent.gui.agents.delegate import ROW_COMMANDS
+from desktop_agent.gui.bridge.bridge import Bridge
 from desktop_agent.gui.composer.composer import Composer
 from desktop_agent.gui.frame.header import Header
 from desktop_agent.gui.frame.layout import WindowFrame
@@ -26,10 +28,11 @@ from desktop_agent.gui.frame.side_panel import RightPanel
 from desktop_agent.gui.sessions.empty_page import EmptySession, PromptButton
 from desktop_agent.gui.tasks.graph_items import NodeItem
 from desktop_agent.gui.welcome.page import Welcome
+from desktop_agent.gui.window.app_windows import AppWindows
 from tests import gallery_story as story
 from tests.helpers.panels import follow, state_of
 from tests.helpers.patience import HANG_MS
-from tests.helpers.windows import has_running_timer
+from tests.helpers.windows import has_running_timer, part, words_in
 
 CHILDREN = Qt.FindChildOption.FindDirectChildrenOnly
 
@@ -315,3 +318,17 @@ def test_a_long_title_leaves_the_folder_enough_to_be_known_by(qtbot, theme, scal
     header.set_session(title, "payments-api / main")
     qtbot.waitUntil(lambda: header.findChild(QWidget, "sessionPlace").width() >= 70)
     assert "pay" in header.findChild(QWidget, "sessionPlace").text()
+
+
+def test_before_the_sessions_are_known_the_window_says_what_it_knows_and_no_more(
+    qtbot, theme, tmp_path, own_home
+):
+    bridge = Bridge()
+    settings = Settings(model="openai/my-model", mode="look")
+    window = AppWindows(theme, bridge, settings, bridge).open_first(str(tmp_path))
+    qtbot.addWidget(window)
+    with qtbot.waitExposed(window):
+        window.show()
+    assert "my-model" in part(window, "modelButton").accessibleName()
+    assert part(window, "modeButton").text().strip() == "Look only"
+    assert "No sessions yet" not in words_in(window.frame.sidebar)
