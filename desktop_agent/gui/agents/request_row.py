@@ -18,7 +18,7 @@ from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.lists.keyboard_focus import PaintsRing
 from desktop_agent.gui.kit.rtl import code_text
-from desktop_agent.gui.kit.safe_text import name_text, plain_tip, with_marks
+from desktop_agent.gui.kit.safe_text import name_text, path_text, plain_tip, with_marks
 from desktop_agent.gui.kit.text import LONGEST_LINE, plain_words
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import (
@@ -119,7 +119,7 @@ class RequestRow(PaintsRing, QFrame):
             # The file and the size of the change, then the lines that change.
             change = asked.display
             counts = f"  +{change.added} −{change.removed}" if change.is_counted else ""
-            head = with_marks(change.path) + counts
+            head = path_text(change.path) + counts
             lines = [head, *map(with_marks, _changed(change.patch))]
         else:
             lines = request_text(asked).splitlines()

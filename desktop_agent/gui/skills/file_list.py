@@ -23,7 +23,7 @@ from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index, SnapshotListModel
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import code_text
-from desktop_agent.gui.kit.safe_text import plain_tip, terminal_text, with_marks
+from desktop_agent.gui.kit.safe_text import path_text, plain_tip, terminal_text
 from desktop_agent.gui.kit.text import size_text
 from desktop_agent.gui.kit.theme import Theme, mono_font
 from desktop_agent.gui.kit.widgets import ElidedLabel, column
@@ -121,7 +121,7 @@ class _FileDelegate(QStyledItemDelegate):
             pen.text(trailing, words, pen.faint, small, side=Qt.AlignmentFlag.AlignRight)
             pen.text(
                 inner.adjusted(size + 8, 0, -wide - 10, 0),
-                with_marks(one.path),
+                path_text(one.path),
                 "fg",
                 mono_font(theme, "small"),
                 elide=Qt.TextElideMode.ElideMiddle,

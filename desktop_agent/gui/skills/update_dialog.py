@@ -13,7 +13,7 @@ from desktop_agent.core.skills import Skill
 from desktop_agent.gui.kit.dialogs.question import Question
 from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.lists.keyboard_focus import RingedArea
-from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.safe_text import path_text, with_marks
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -74,7 +74,7 @@ class UpdateSheet(QDialog):
         content.setAutoFillBackground(False)
         layout = column(spacing=self._theme.space("s"), within=content)
         for path, patch in split_diff(diff):
-            name = TextLabel(with_marks(path), "mono", content, wraps=True)
+            name = TextLabel(path_text(path), "mono", content, wraps=True)
             layout.addWidget(name)
             view = DiffView(self._theme, DiffDisplay(path, patch, 0, 0), content)
             view.setObjectName("updateDiff")

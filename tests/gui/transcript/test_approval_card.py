@@ -14,6 +14,7 @@ from desktop_agent.gui.transcript.cards.approval_forms import RefuseForm
 from desktop_agent.gui.transcript.cards.approval_text import rule_text
 from desktop_agent.gui.transcript.cards.diff_view import DiffView
 from desktop_agent.gui.transcript.cards.factory import LineCard
+from desktop_agent.gui.transcript.cards.tool_text import tool_text
 from tests.gui.transcript.conftest import tick, wait_until_written
 from tests.gui.transcript.story import (
     AGENT,
@@ -190,6 +191,20 @@ def test_a_long_new_file_is_folded_and_opens(ask, view, qtbot):
     qtbot.mouseClick(button(card, "showWholeFile"), LEFT)
     qtbot.waitUntil(lambda: card.height() > low)
     assert not button(card, "showWholeFile").isVisible()
+
+
+def test_a_name_with_the_end_of_a_line_in_it_is_one_name(ask):
+    path, marked = "a\nb.txt", "a⟨U+000A⟩b.txt"
+    edit = call(1, "write", path=path)
+    card = ask(edit, display=DiffDisplay(path, PATCH, 1, 1))
+    assert card.findChild(QLabel, "approvalTarget").text() == marked
+    assert marked in rule_text(Rule("write", path))
+    assert tool_text(edit).target == marked
+
+
+def test_what_is_deleted_for_good_is_a_name_a_line(ask):
+    card = ask(command="rm -rf *", lost=("a\nb.txt", "c"))
+    assert card.findChild(QPlainTextEdit, "lostFiles").toPlainText() == "a⟨U+000A⟩b.txt\nc"
 
 
 @pytest.mark.parametrize("is_new", [True, False])

@@ -29,7 +29,13 @@ from desktop_agent.core.messages import CommandDisplay, DiffDisplay
 from desktop_agent.core.parts.containment import LEAVES, MAY_CHANGE
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.rtl import code_text
-from desktop_agent.gui.kit.safe_text import elapsed_text, label_text, name_text, with_marks
+from desktop_agent.gui.kit.safe_text import (
+    elapsed_text,
+    label_text,
+    name_text,
+    path_text,
+    with_marks,
+)
 from desktop_agent.gui.kit.text import plain_words
 from desktop_agent.gui.kit.theme import mono_font
 from desktop_agent.gui.kit.widgets import (
@@ -255,7 +261,7 @@ class ApprovalCard(AskCard):
             self._lines.addWidget(shown)
         self._add_line(self.tr("Undo can’t bring this back."))
         if len(self._request.lost) > 1:
-            names = tuple(map(with_marks, self._request.lost))
+            names = tuple(map(path_text, self._request.lost))
             self._lines.addWidget(lost_list(self._theme, names, self))
 
     def _build_motive(self) -> QWidget:

@@ -19,7 +19,7 @@ from desktop_agent.core.approvals import (
 )
 from desktop_agent.core.messages import CommandDisplay, DiffDisplay, FilesDisplay, UrlDisplay
 from desktop_agent.core.sessions import SessionInfo
-from desktop_agent.gui.kit.safe_text import with_marks
+from desktop_agent.gui.kit.safe_text import path_text, with_marks
 from desktop_agent.gui.transcript.cards.diff_view import spoken_change
 
 translate = QCoreApplication.translate
@@ -80,7 +80,7 @@ def scope_text(scope: RuleScope) -> str:
 
 def rule_text(rule: Rule, display: object = None) -> str:
     """Return what a rule covers, such as commands that start with `pytest`."""
-    pattern = with_marks(rule.pattern)
+    pattern = path_text(rule.pattern)
     if not pattern:
         return translate("Transcript", "everything that “{tool}” does").format(tool=rule.tool)
     if pattern == "*" and rule.tool in {"write", "edit"}:
@@ -181,7 +181,7 @@ def headline(request: ApprovalRequest) -> tuple[str, str]:
     if isinstance(display, DiffDisplay):
         is_new = display.is_new
         verb = translate("Transcript", "Create") if is_new else translate("Transcript", "Change")
-        return verb, with_marks(display.path)
+        return verb, path_text(display.path)
     if request.call.name != "shell" or has_effect(request):
         return with_marks(request.title), ""
     verb = translate("Transcript", "Run outside") if is_leaving(display) else ""
@@ -204,7 +204,7 @@ def once_text(request: ApprovalRequest) -> str:
 
 def _lost_text(names: tuple[str, ...]) -> str:
     if len(names) == 1:
-        return translate("Transcript", "{name} for good").format(name=with_marks(names[0]))
+        return translate("Transcript", "{name} for good").format(name=path_text(names[0]))
     return translate("Transcript", "{n} things for good").format(n=f"{len(names):,}")
 
 
@@ -225,7 +225,7 @@ def always_text(request: ApprovalRequest) -> str:
     if is_leaving(request.display):
         return translate("Transcript", "Always run outside…")
     if isinstance(request.display, DiffDisplay):
-        name = with_marks(request.display.path.rsplit("/", 1)[-1])
+        name = path_text(request.display.path.rsplit("/", 1)[-1])
         if name and len(name) <= _WORD and any(rule.pattern != "*" for rule in request.rules):
             return translate("Transcript", "Always allow for “{name}”").format(name=name)
     patterns = {rule.pattern for rule in request.rules if rule.tool.startswith("shell")}
@@ -243,7 +243,7 @@ def request_text(request: ApprovalRequest) -> str:
         case UrlDisplay(url=url, method=method):
             return with_marks(f"{method} {url}")
         case FilesDisplay(paths=paths):
-            return with_marks("\n".join(paths))
+            return "\n".join(map(path_text, paths))
         case DiffDisplay():
             return spoken_change(request.display)
         case _ if is_host(request):

@@ -8,7 +8,7 @@ import msgspec
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from desktop_agent.core.messages import DiffDisplay, FilesDisplay, OutputDisplay, ToolCall
-from desktop_agent.gui.kit.safe_text import duration_text, terminal_text, with_marks
+from desktop_agent.gui.kit.safe_text import duration_text, path_text, terminal_text, with_marks
 from desktop_agent.gui.transcript.cards.changes_text import files_text, undone_text
 from desktop_agent.gui.transcript.state.items import ToolItem
 
@@ -80,11 +80,11 @@ def tool_text(call: ToolCall, doing: str = "") -> ToolText:
     icon, verb = _TOOLS.get(call.name, ("zap", ""))
     verb = translate("Transcript", str(verb)) if verb else call.name.replace("_", " ").capitalize()
     target = _target(call)
-    shown = with_marks(" ".join(target.split()))[:_LONGEST]
+    is_path = "path" in call.arguments and call.name in {"read", "write", "edit"}
+    shown = (path_text(target) if is_path else with_marks(" ".join(target.split())))[:_LONGEST]
     if call.name == "grep" and shown:
         shown = f"“{shown}”"
-    path = target if "path" in call.arguments and call.name in {"read", "write", "edit"} else ""
-    return ToolText(icon, verb, shown, path)
+    return ToolText(icon, verb, shown, target if is_path else "")
 
 
 def result_text(item: ToolItem) -> str:
@@ -144,7 +144,7 @@ def output_of(item: ToolItem) -> str:
         case OutputDisplay(text=text):
             return terminal_text(text)
         case FilesDisplay(paths=paths) if paths and item.call.name == "glob":
-            return with_marks("\n".join(paths))
+            return "\n".join(map(path_text, paths))
         case _:
             return terminal_text(result.text)
 
