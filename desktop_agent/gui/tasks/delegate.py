@@ -11,7 +11,7 @@ from desktop_agent.gui.kit.lists.choice_list import RenamingDelegate
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.lists.row_painter import RowPainter
 from desktop_agent.gui.kit.rtl import placed
-from desktop_agent.gui.kit.safe_text import plain_tip
+from desktop_agent.gui.kit.safe_text import plain_tip, without_direction_marks
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.tasks.rows import TaskRow
@@ -92,10 +92,11 @@ class TaskDelegate(RenamingDelegate):
         if owner and not is_done:
             upper.setRight(upper.right() - pen.chip(upper, owner, upper.width() // 3) - 8)
         token = pen.faint if is_done or row.state == "blocked" else "fg"
-        pen.text(upper, " ".join(subject.split()), token, font)
+        pen.text(upper, without_direction_marks(" ".join(subject.split())), token, font)
         if row.detail:
             token = _DETAIL_TOKENS.get(row.state, pen.faint)
-            pen.text(lower, " ".join(row.detail.split()), token, theme.font("small"))
+            detail = without_direction_marks(" ".join(row.detail.split()))
+            pen.text(lower, detail, token, theme.font("small"))
 
     def _text_box(self, pen: RowPainter) -> QRect:
         return pen.rect.adjusted(_EDGE + self._icon + 10, 0, -_EDGE, 0)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.tasks import Task
-from desktop_agent.gui.kit.safe_text import clean
+from desktop_agent.gui.kit.safe_text import clean, without_direction_marks
 from desktop_agent.gui.kit.spinner import paint_spinner
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.tasks.delegate import STATE_ICONS, owner_name, task_tip
@@ -129,7 +129,8 @@ class NodeItem(QGraphicsRectItem):
         if owner:
             box.setBottom(box.top() + box.height() // 2)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
-        painter.drawText(box, int(flags), _fitting(painter, clean(self.task.subject), box))
+        subject = without_direction_marks(clean(self.task.subject))
+        painter.drawText(box, int(flags), _fitting(painter, subject, box))
         if owner:
             below = QRect(box.left(), box.bottom(), box.width(), box.height())
             painter.setFont(theme.font("caption", "medium"))

@@ -59,6 +59,11 @@ def test_a_completed_task_is_struck_through_and_quiet(panel: TaskPanel) -> None:
     assert longest_line(plain) < 20
 
 
+def test_a_subject_can_not_turn_its_line_around(panel: TaskPanel) -> None:
+    follow(panel, opened(task(1, subject="a \u202egnp.exe"), task(2, subject="a gnp.exe")))
+    assert drawn(panel, 1) == drawn(panel, 2)
+
+
 def longest_line(image: QImage) -> int:
     """Return the length of the longest level line through the words."""
     ground, longest = image.pixelColor(0, 0), 0
