@@ -99,3 +99,20 @@ def test_enter_that_ends_a_name_or_a_note_presses_nothing_besides(stage, qtbot):
         assert not [one for one in window.findChildren(QLineEdit, "noteEditor") if one.isVisible()]
 
     stage(step)
+
+
+def test_who_clicks_a_button_on_a_card_goes_on_writing(stage, qtbot):
+    async def step(shown, window):
+        shown.show(story.edited())
+        window.activateWindow()
+        field = part(window, "composerText")
+        field.setFocus()
+        await gallery.pause(0)
+        shown_ones = part(window, "transcript").findChildren(GhostButton)
+        copy = next(one for one in shown_ones if one.isVisible() and "Copy" in one.text())
+        qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+        assert field.hasFocus()
+        qtbot.mouseClick(part(window, "transcript").viewport(), Qt.MouseButton.LeftButton)
+        assert part(window, "transcript").hasFocus()
+
+    stage(step)

@@ -80,6 +80,8 @@ class TranscriptBrowser(QTextBrowser):
         self.setOpenLinks(False)
         self.setUndoRedoEnabled(False)
         self.setAcceptDrops(False)
+        # A click on a button of a card would give it the focus, as what the button stands in.
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # A bar that comes and goes would have everything laid out for another width each time.
@@ -223,6 +225,7 @@ class TranscriptBrowser(QTextBrowser):
             QToolTip.showText(event.globalPosition().toPoint(), self.tr("Copied"), self)
             event.accept()
             return
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
         super().mousePressEvent(event)
 
     def copy_frame(self, frame: QTextFrame) -> None:
