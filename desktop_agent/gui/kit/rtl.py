@@ -18,12 +18,17 @@ _RIGHT_TO_LEFT = re.compile(
 )
 
 
+def has_right_to_left(text: str) -> bool:
+    """Whether some letters of a text are Hebrew, Arabic or the like."""
+    return _RIGHT_TO_LEFT.search(text) is not None
+
+
 def code_text(text: str) -> str:
     """Return a command or a path for a label, which would take its direction from the letters.
 
     What has Hebrew or Arabic letters is not to be copied from there.
     """
-    if not _RIGHT_TO_LEFT.search(text):
+    if not has_right_to_left(text):
         return text
     return "\n".join(f"\u200e{line}" for line in text.split("\n"))
 

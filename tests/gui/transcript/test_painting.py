@@ -99,3 +99,28 @@ def test_words_out_of_sight_paint_nothing(view, qtbot):
         view.apply([delta(50, " word and another")])
         QGuiApplication.processEvents()
     assert not paints.heights
+
+
+def columns_of(view, theme, token):
+    """Return where from left to right a colour is on the screen."""
+    image, wanted = on_screen(view), theme.color(token)
+    height = range(image.height())
+    return [
+        x for x in range(image.width()) if any(image.pixelColor(x, y) == wanted for y in height)
+    ]
+
+
+def test_the_box_of_a_task_that_reads_from_the_right_stands_before_its_words(view, theme, qtbot):
+    open_page(view, opened(says(1, "- [x] שלום"), ends()))
+    wait_until_written(qtbot, view)
+    words = view.browser.document().find("שלום")
+    words.setPosition(words.selectionStart())
+    assert min(columns_of(view, theme, "accentFill")) > view.browser.cursorRect(words).left()
+
+
+def test_the_bar_of_a_quote_that_reads_from_the_right_stands_before_its_words(view, theme, qtbot):
+    open_page(view, opened(says(1, "> שלום"), ends()))
+    wait_until_written(qtbot, view)
+    words = view.browser.document().find("שלום")
+    words.setPosition(words.selectionStart())
+    assert min(columns_of(view, theme, "line2")) > view.browser.cursorRect(words).left()

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
+from desktop_agent.gui.kit.rtl import has_right_to_left
 from desktop_agent.gui.kit.safe_text import breakable, clean, with_marks, without_direction_marks
 from desktop_agent.gui.transcript.document.highlighting import is_ready, spans_by_line
 from desktop_agent.gui.transcript.document.markdown import (
@@ -317,7 +318,10 @@ class MarkdownWriter:
             depth += {"blockquote_open": 1, "blockquote_close": -1}.get(tokens[end].type, 0)
             end += 1
         left = LIST_INDENT * len(self._lists) + QUOTE_INDENT
-        frame = self.enter(self._styles.frame("quote", top=8, bottom=8, left=left))
+        # Room for the bar on the other side, which is the first one there.
+        right = QUOTE_INDENT if any(has_right_to_left(t.content) for t in tokens[at:end]) else 0
+        shape = self._styles.frame("quote", top=8, bottom=8, left=left, right=right)
+        frame = self.enter(shape)
         kept = self._color, self._lists, self._open
         self._color, self._lists, self._open = "muted", [], []
         self._tokens(tokens[at + 1 : end - 1])

@@ -16,6 +16,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QResizeEvent,
+    QTextBlock,
     QTextBlockFormat,
     QTextCursor,
     QTextFrame,
@@ -274,7 +275,8 @@ class TranscriptBrowser(QTextBrowser):
             if kind == "code":
                 self._paint_code(painter, frame, box)
             elif kind == "quote":
-                self._paint_quote(painter, box)
+                is_mirrored = _is_mirrored(frame.firstCursorPosition().block())
+                self._paint_quote(painter, box, is_mirrored=is_mirrored)
                 self._paint_frames(painter, frame)
             elif kind == "rule":
                 painter.setPen(self._edge("line2"))
@@ -300,12 +302,11 @@ class TranscriptBrowser(QTextBrowser):
         painter.drawPixmap(button.center() - QPointF(7, 7), icon)
         self._copy_boxes.append((button, frame))
 
-    def _paint_quote(self, painter: QPainter, box: QRectF) -> None:
+    def _paint_quote(self, painter: QPainter, box: QRectF, *, is_mirrored: bool) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._theme.color("line2"))
-        painter.drawRoundedRect(
-            QRectF(box.left() - QUOTE_INDENT, box.top(), 3, box.height()), 1.5, 1.5
-        )
+        left = box.right() + QUOTE_INDENT - 3 if is_mirrored else box.left() - QUOTE_INDENT
+        painter.drawRoundedRect(QRectF(left, box.top(), 3, box.height()), 1.5, 1.5)
 
     @property
     def _code_header(self) -> int:
@@ -322,15 +323,16 @@ class TranscriptBrowser(QTextBrowser):
         while block.isValid() and block.blockNumber() <= last:
             marker = block.blockFormat().marker()
             if marker != QTextBlockFormat.MarkerType.NoMarker:
-                self._paint_task(painter, self.cursorRect(QTextCursor(block)), marker)
+                line = self.cursorRect(QTextCursor(block))
+                left = line.left() + (6 if _is_mirrored(block) else -20)
+                self._paint_task(painter, QRectF(left, line.center().y() - 7, 14, 14), marker)
             block = block.next()
         painter.end()
 
     def _paint_task(
-        self, painter: QPainter, line: QRect, marker: QTextBlockFormat.MarkerType
+        self, painter: QPainter, box: QRectF, marker: QTextBlockFormat.MarkerType
     ) -> None:
         is_done = marker == QTextBlockFormat.MarkerType.Checked
-        box = QRectF(line.left() - 20, line.center().y() - 7, 14, 14)
         painter.fillRect(box.adjusted(-3, -4, 4, 4), self._theme.color(self.ground))
         painter.setPen(self._edge("accentFill" if is_done else "line3"))
         painter.setBrush(self._theme.color("accentFill" if is_done else "canvas"))
@@ -394,3 +396,7 @@ class TranscriptBrowser(QTextBrowser):
     def _on_link_pointed(self, url: QUrl) -> None:
         shown = url.toDisplayString() if not url.isEmpty() and url.scheme() != "app" else ""
         self.viewport().setToolTip(plain_tip(shown))
+
+
+def _is_mirrored(block: QTextBlock) -> bool:
+    return block.textDirection() == Qt.LayoutDirection.RightToLeft
