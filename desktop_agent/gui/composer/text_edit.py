@@ -138,8 +138,8 @@ class ComposerText(QPlainTextEdit):
 
     def event(self, event: QEvent) -> bool:
         """Give the list of files its keys before Tab moves the focus."""
-        is_key = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress
-        if is_key and self._has_taken(event):
+        is_press = event.type() == QEvent.Type.KeyPress
+        if is_press and isinstance(event, QKeyEvent) and self._has_taken(event):
             event.accept()
             return True
         return super().event(event)

@@ -125,7 +125,8 @@ def accept_copy(event: QDropEvent) -> None:
 
 def copy_from_outside(event: QDropEvent) -> None:
     """Have another program keep what a field has just taken as it was proposed."""
-    if event.isAccepted() and event.source() is None:
+    # Its stub does not know that a source elsewhere is none.
+    if event.isAccepted() and event.source() is None:  # pyright: ignore[reportUnnecessaryComparison]
         accept_copy(event)
 
 
