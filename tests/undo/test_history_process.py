@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -17,13 +18,19 @@ from desktop_agent.adapters.undo.process_history import ProcessHistory
 from desktop_agent.core.changes import ChangeSet, UndoError, UndoScope
 from desktop_agent.core.events import EngineFailed, TurnEnded
 from desktop_agent.core.ids import AgentId
-from desktop_agent.core.pipes.file_capture import HistoryCalled, HistoryRefused
+from desktop_agent.core.pipes.file_capture import (
+    CallBegun,
+    Captured,
+    HistoryCalled,
+    HistoryRefused,
+)
 from desktop_agent.core.pipes.frames import FrameBuffer, frame
 from desktop_agent.file_history import lock
 from desktop_agent.file_history.history import History
 from desktop_agent.file_history.process import Server
 from desktop_agent.file_history.restore import Restore
 from desktop_agent.file_history.schema import NAME
+from tests.helpers.patience import HANG_S
 from tests.helpers.scripted import calls, says
 from tests.undo.test_undo_of_work import contents, opened, shell, write
 from tests.undo.undo_rig import UndoRig
@@ -210,4 +217,43 @@ async def test_an_undo_of_which_no_trace_can_be_left_is_refused_in_words(tmp_pat
     with pytest.raises(UndoError, match="Nothing was changed"):
         await rig.engine.undo(rig.scope(), {})
     assert (rig.folder / "a.txt").exists()
+    await rig.engine.close()
+
+
+class SlowHistory(ProcessHistory):
+    """Answers that a call has begun when the gate is open."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.has_begun, self.gate, self.has_ended = (asyncio.Event() for _ in range(3))
+
+    async def begin(self, begun: CallBegun) -> Captured:
+        captured = await super().begin(begun)
+        self.has_begun.set()
+        await self.gate.wait()
+        return captured
+
+    async def end(self, set_id: str, *, is_done: bool = True) -> Captured:
+        captured = await super().end(set_id, is_done=is_done)
+        self.has_ended.set()
+        return captured
+
+
+async def test_a_command_that_is_stopped_before_it_ran_holds_up_no_undo(tmp_path: Path) -> None:
+    history = SlowHistory(tmp_path / "data" / "undo")
+    script = [calls(write("a.txt", "a\n")), says("one"), calls(shell("echo b > b.txt"))]
+    rig = UndoRig(tmp_path, script, history=history)
+    history.gate.set()
+    await rig.run("first")
+    history.gate.clear()
+    history.has_begun.clear()
+    history.has_ended.clear()
+    rig.send("second")
+    await asyncio.wait_for(history.has_begun.wait(), HANG_S)
+    rig.engine.stop(rig.agent_id)
+    await rig.until(TurnEnded, 2)
+    history.gate.set()
+    await asyncio.wait_for(history.has_ended.wait(), HANG_S)
+    await rig.undo(message_id=rig.user_messages[0])
+    assert not (rig.folder / "a.txt").exists()
     await rig.engine.close()

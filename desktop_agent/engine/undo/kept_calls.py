@@ -95,7 +95,12 @@ class KeptCalls:
         if call.tool.access is Access.WRITE:
             yield kept
             return
-        is_begun = await self.ask(self._history.begin(kept.begun))
+        begun = self.spawn(self.ask(self._history.begin(kept.begun)))
+        try:
+            is_begun = await asyncio.shield(begun)
+        except asyncio.CancelledError:
+            self.spawn(self._end_begun(self._history, begun, kept.begun.changes.id))
+            raise
         try:
             yield kept
         finally:
@@ -179,6 +184,11 @@ class KeptCalls:
 
     async def _end(self, history: FileHistory, set_id: str) -> None:
         await self.ask(history.end(set_id))
+
+    async def _end_begun(self, history: FileHistory, begun: Awaitable[bool], set_id: str) -> None:
+        """End a call that was stopped before it ran: it would hold up every undo."""
+        if await begun:
+            await self._end(history, set_id)
 
     async def _end_after(self, history: FileHistory, until: Awaitable[object], set_id: str) -> None:
         await asyncio.wait([asyncio.ensure_future(until)])
