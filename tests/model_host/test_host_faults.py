@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 
@@ -12,6 +13,7 @@ from desktop_agent.core.faults import Fault
 from desktop_agent.core.ids import new_message_id
 from desktop_agent.core.messages import Message, TextPart, ToolCall, ToolResult
 from desktop_agent.core.requests import Limits, ModelRequest
+from tests.helpers.provider_wire import WRITERS
 from tests.helpers.providers import (
     DIALECTS,
     BadJson,
@@ -247,6 +249,26 @@ async def test_invalid_json_never_ends_as_a_finished_answer(dialect, late, ask: 
     assert heard.fault.kind == "protocol"
     assert heard.fault.message.endswith("it is not valid JSON.")
     check_is_for_a_person(heard.fault)
+
+
+@every_dialect
+@pytest.mark.parametrize("said", [b'{"broken": tru', b"upstream error 502"])
+@pytest.mark.parametrize("at", range(2, 6))
+async def test_calls_around_invalid_json_are_whole_or_not_in_an_answer(
+    dialect, at, said, ask: Ask
+) -> None:
+    writer = WRITERS[dialect]("some-model")
+    frames = [*writer.start(), *writer.text("Let me look. ")]
+    for id_, arguments in (("call_a", {"path": "a.md"}), ("call_b", {"path": "b.md"})):
+        frames += writer.call(id_, "read", json.dumps(arguments))
+    frames += writer.finish(writer.default_reason())
+    frames.insert(at, said + b"\n" if dialect == "ollama" else b"data: " + said + b"\n\n")
+    with LoopbackProvider(dialect, [Raw([b"".join(frames)])]) as provider:
+        heard = await ask(provider, limits=NO_RETRY)
+    if heard.fault is None:
+        assert [call.arguments for call in heard.calls] == [{"path": "a.md"}, {"path": "b.md"}]
+    else:
+        assert heard.fault.kind == "protocol"
 
 
 async def test_a_web_page_instead_of_an_answer_is_told_in_plain_words(ask: Ask) -> None:

@@ -374,7 +374,10 @@ def _has_ended(response: Any, exchange: Exchange) -> bool:
     """
     if not exchange.is_stream and not hasattr(response, "__aiter__"):
         return True
-    return exchange.has_end or getattr(response, "received_finish_reason", None) is not None
+    if getattr(response, "received_finish_reason", None) is not None:
+        return True
+    # At what it can't read litellm ends as if that were all, whatever came after it.
+    return exchange.has_end and not exchange.is_damaged
 
 
 def _reason(response: Any, exchange: Exchange, told: str) -> str:

@@ -165,7 +165,7 @@ class EventJoiner:
         else:
             if body.strip() == b"[DONE]":
                 self.has_end = self.is_over = True
-            elif body.strip().startswith(b"{"):
+            elif body.strip():
                 self.is_damaged = True
             out += [self.flush(now), raw]
 

@@ -230,7 +230,6 @@ class WatchedStream(httpx.AsyncByteStream):
         self._stop_timer()
         if self._joiner is not None:
             self._ready += self._joiner.finish(loop.time())
-            self._exchange.is_damaged = self._joiner.is_damaged
             self._tell(self._joiner)
         self._is_done = True
         self._exchange.over.set()
@@ -269,6 +268,7 @@ class WatchedStream(httpx.AsyncByteStream):
 
     def _tell(self, joiner: EventJoiner) -> None:
         self._exchange.has_end = joiner.has_end
+        self._exchange.is_damaged = joiner.is_damaged
         self._exchange.has_usage = joiner.has_usage
         self._exchange.finish = joiner.reason
         self._exchange.end_words = joiner.reason_words
