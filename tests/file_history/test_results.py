@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -162,6 +163,24 @@ def test_results_that_overlap_each_other_are_told_in_the_order_in_which_they_cam
         apply(folder, one.id, **{"a.txt": "merge"})
     assert folder.text("a.txt") == edited(3, "first").replace("line 15\n", "third\n")
     assert judged(folder)[same.id].is_there
+
+
+def test_what_the_disk_has_no_room_to_merge_keeps_no_other_result_from_being_judged(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write("a.txt", LINES)
+    folder.write("b.txt", LINES)
+    keep(folder, "sa_1", far("a.txt", LINES, edited(3, "first")))
+    second = keep(folder, "sa_2", far("a.txt", LINES, edited(15, "second")))
+    third = keep(folder, "sa_3", far("b.txt", LINES, edited(3, "third")))
+
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
+    found = judged(folder)
+    assert not found[second.id].fits
+    assert found[third.id].fits
 
 
 def test_a_file_renamed_there_is_renamed_here(folder: Folder) -> None:

@@ -73,7 +73,7 @@ class Judge:
             content = there.content
             content = self._content(there.state.digest) if content is None else content
             return self._merger.without([(wanted, began)], there.state, content)
-        except UndoError:
+        except (OSError, UndoError):
             return None
 
 
