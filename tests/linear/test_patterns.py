@@ -97,6 +97,18 @@ def test_twice_the_text_costs_an_expression_little_more_than_twice(
     assert worst.is_linear, f"{worst} for {what}"
 
 
+def test_no_group_is_repeated_possessively() -> None:
+    """Python 3.11.0 to 3.11.4, which Debian 12 has, matches such wrongly (gh-106052)."""
+    possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{[\d,]*\})\+|\(\?>")
+    patterns = [(found.place, found.pattern) for found in FOUND]
+    wrong = [
+        place
+        for place, one in patterns
+        if isinstance(one, re.Pattern) and possessive.search(str(one.pattern))
+    ]
+    assert wrong == []
+
+
 def test_work_that_grows_with_the_square_is_noticed() -> None:
     """The measure itself: an expression of which it is known."""
     worst, _ = _worst(re.compile(r"\s+$"), {"search"}, ())

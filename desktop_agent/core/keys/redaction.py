@@ -29,7 +29,8 @@ _SHAPES = tuple(
         r"\bSG\.[A-Za-z0-9_\-]{16,}(?:\.[A-Za-z0-9_\-]*)?",
         # To its end, or what is there of it where the text was cut, be the lines numbered.
         r"(-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----)"
-        r"(?:(?:[^-]++|-(?!----))*+(?=-----END)|(?:(?:\\+[nrt]|[^A-Za-z\\-]){0,24}+[A-Za-z0-9+/=]{24,}+)+)",
+        r"(?:[^-]*+(?:-(?!----)[^-]*+)*(?=-----END)|"
+        r"(?:(?:\\+[nrt]|[^A-Za-z\\-]){0,24}[A-Za-z0-9+/=]{24,}+)+)",
         # Begins where no other run of these characters does: each is gone through once.
         r"(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{6,}(?:\.[A-Za-z0-9_\-]*)?",
         r"((?i:\bbearer\s{1,8}))[A-Za-z0-9._~+/=\-]{6,}",

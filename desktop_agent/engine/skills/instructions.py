@@ -35,7 +35,7 @@ _LEFT_OUT = frozenset({"node_modules", "site-packages", "vendor", "venv", "__pyc
 _NAMES = ("AGENTS.md", "CLAUDE.md")
 _SERVERS = ".mcp.json"
 # The path alone, or one line that sends the reader there; a heading may stand above.
-_PATH = r"(?P<{}>(?:[\w.-]++/)*+(?:AGENTS|CLAUDE)\.md)"
+_PATH = r"(?P<{}>(?:[\w.-]++/)*(?:AGENTS|CLAUDE)\.md)"
 # The file may be long, and is looked at every two seconds: no repeat is tried a second time.
 _POINTER = re.compile(
     r"(?:#[^\n]*+\n)?[^\w.]*+(?:"

@@ -18,7 +18,7 @@ _SHORT = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _SCP = re.compile(r"(?:\w[\w.-]*@\w[\w.-]*|\w[\w-]*\.[\w.-]+):(?![:/]{2})[\w~/][^\s:]*")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 # Where forges put the branch and the folder: /tree/, /blob/, /raw/, /-/tree/, /src/branch/.
-_GITLAB = re.compile(r"(?P<repository>/(?:(?!/-/).)++)/-/(?:tree|blob|raw)/(?P<rest>.+)")
+_GITLAB = re.compile(r"(?P<repository>/(?:(?!/-/).)+)/-/(?:tree|blob|raw)/(?P<rest>.+)")
 _GITHUB = re.compile(r"(?P<repository>/[^/]+/[^/]+)/(?:tree|blob|raw)/(?P<rest>.+)")
 _GITEA = re.compile(r"(?P<repository>/[^/]+/[^/]+)/(?:src|raw)/(?:branch|tag|commit)/(?P<rest>.+)")
 _BITBUCKET = re.compile(r"(?P<repository>/[^/]+/[^/]+)/(?:src|raw)/(?P<rest>.+)")
