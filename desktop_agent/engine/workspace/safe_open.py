@@ -259,15 +259,8 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
     if old is not None:
         require_regular(old, resolved)
     temporary = temporary_name()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
-    descriptor = os.open(temporary, flags, 0o666, dir_fd=folder)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            if old is not None:
-                _keep_all_but_content(folder, name, old, file.fileno())
-            to_disk(file.fileno())
+        _write_beside(folder, temporary, name, old, content)
         # Looked at last of all: the disk may take its time, and other agents write too.
         with _RENAMING:
             if expected is not None and _digest_at(folder, name) != expected:
@@ -281,6 +274,37 @@ def _replace(folder: int, resolved: Path, content: bytes, expected: str | None) 
     # is written all the same.
     with contextlib.suppress(OSError):
         to_disk(folder)
+
+
+def _write_beside(
+    folder: int, temporary: str, name: str, old: os.stat_result | None, content: bytes
+) -> None:
+    """Write a new file, which has no name before it is whole where the system can do that.
+
+    An app that is killed meanwhile leaves nothing in the folder then.
+    """
+    if sys.platform == "linux":
+        flags = os.O_WRONLY | os.O_TMPFILE | _FLAGS
+        with (
+            contextlib.suppress(OSError),
+            os.fdopen(os.open(".", flags, 0o666, dir_fd=folder), "wb") as file,
+        ):
+            _fill(file, folder, name, old, content)
+            os.link(f"/proc/self/fd/{file.fileno()}", temporary, dst_dir_fd=folder)
+            return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
+    with os.fdopen(os.open(temporary, flags, 0o666, dir_fd=folder), "wb") as file:
+        _fill(file, folder, name, old, content)
+
+
+def _fill(
+    file: BinaryIO, folder: int, name: str, old: os.stat_result | None, content: bytes
+) -> None:
+    file.write(content)
+    file.flush()
+    if old is not None:
+        _keep_all_but_content(folder, name, old, file.fileno())
+    to_disk(file.fileno())
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:
