@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QFormLayout, QWidget
 
 from desktop_agent.core.agents import Budget
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -42,7 +43,7 @@ class BudgetForm(Popover):
         self.setObjectName("budgetForm")
         self._agent = ""
         self._title = TextLabel("", "strong", self)
-        self._fields: dict[str, QLineEdit] = {}
+        self._fields: dict[str, Line] = {}
         form = QFormLayout()
         form.setSpacing(theme.space("s"))
         titles = {
@@ -52,7 +53,7 @@ class BudgetForm(Popover):
             "minutes": self.tr("Minutes"),
         }
         for name, title in titles.items():
-            field = named(QLineEdit(self), f"budget-{name}", title)
+            field = named(Line(self), f"budget-{name}", title)
             field.setPlaceholderText(self.tr("No limit"))
             field.returnPressed.connect(self._accept)
             form.addRow(title, field)

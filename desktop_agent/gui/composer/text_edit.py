@@ -19,12 +19,11 @@ from PySide6.QtGui import (
     QResizeEvent,
     QTextCursor,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from desktop_agent.gui.kit.fields.input_methods import finish_input, unfinished
+from desktop_agent.gui.kit.fields.input_methods import PlainText, finish_input, unfinished
 from desktop_agent.gui.kit.links import (
     accept_copy,
-    copy_from_outside,
     dropped_folder,
     dropped_paths,
 )
@@ -41,7 +40,7 @@ _SLASH = re.compile(r"^/([^\s/]*)$")
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
-class ComposerText(QPlainTextEdit):
+class ComposerText(PlainText):
     """Signals: `sent(bool)` true for the other way of sending, `recalled(int)` -1 for older,
     `files_given(list[Path])`, `image_given(QImage)`, `long_text_given(str)`,
     `mention_changed(str | None)` the path typed behind an `@`, `slash_changed(str | None)` the
@@ -223,7 +222,6 @@ class ComposerText(QPlainTextEdit):
 
     def dropEvent(self, event: QDropEvent) -> None:
         super().dropEvent(event)
-        copy_from_outside(event)
         self.files_held.emit(False)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
@@ -232,7 +230,6 @@ class ComposerText(QPlainTextEdit):
             accept_copy(event)
         else:
             super().dragMoveEvent(event)
-            copy_from_outside(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

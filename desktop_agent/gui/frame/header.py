@@ -8,12 +8,12 @@ from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
-    QLineEdit,
     QSizePolicy,
     QWidget,
 )
 from shiboken6 import isValid
 
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.search_field import SearchField
 from desktop_agent.gui.kit.text import native_keys, with_plural
 from desktop_agent.gui.kit.theme import Theme
@@ -151,7 +151,7 @@ class Header(QFrame):
         self._place.setMinimumWidth(min(least, self._place.sizeHint().width()))
 
 
-class _TitleField(QLineEdit):
+class _TitleField(Line):
     """Ends with the text, or with nothing on Esc; what had the focus gets it back."""
 
     finished = Signal(str)

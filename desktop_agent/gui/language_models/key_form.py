@@ -6,12 +6,13 @@ from typing import Literal
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.providers import PROVIDER_CHOICES, guess_provider
 from desktop_agent.gui.kit.accessible import NamedChoice
 from desktop_agent.gui.kit.check_line import CheckLine
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import (
     GhostButton,
@@ -72,9 +73,9 @@ class KeyForm(QWidget):
         self._show_provider()
 
     def _make_fields(self) -> None:
-        self._key = named(QLineEdit(), "keyField", self.tr("API key"))
+        self._key = named(Line(), "keyField", self.tr("API key"))
         self._key.setPlaceholderText(self.tr("Paste an API key"))
-        self._key.setEchoMode(QLineEdit.EchoMode.Password)
+        self._key.setEchoMode(Line.EchoMode.Password)
         self._key.textChanged.connect(self._on_key_changed)
         self._key.returnPressed.connect(self._check)
         self._provider = named(NamedChoice(), "keyProvider", self.tr("Provider of the key"))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.faults import Fault
 from desktop_agent.core.settings import CustomServer
 from desktop_agent.gui.kit.check_line import CheckLine
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, column, has_focus_in, named, row
 
@@ -28,11 +29,11 @@ class ServerForm(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("serverForm")
-        self._address = named(QLineEdit(), "serverAddress", self.tr("Address of the server"))
+        self._address = named(Line(), "serverAddress", self.tr("Address of the server"))
         self._address.setPlaceholderText("http://127.0.0.1:8000/v1")
-        self._key = named(QLineEdit(), "serverKey", self.tr("Key for the server, if it needs one"))
+        self._key = named(Line(), "serverKey", self.tr("Key for the server, if it needs one"))
         self._key.setPlaceholderText(self.tr("Key, if it needs one"))
-        self._key.setEchoMode(QLineEdit.EchoMode.Password)
+        self._key.setEchoMode(Line.EchoMode.Password)
         self._test = TextButton(theme, self.tr("Test and add"), name="testServer")
         self._test.clicked.connect(self._check)
         self.line = CheckLine(theme, self)

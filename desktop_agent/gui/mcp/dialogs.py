@@ -13,8 +13,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QFormLayout,
-    QLineEdit,
-    QPlainTextEdit,
     QVBoxLayout,
     QWidget,
 )
@@ -22,6 +20,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.mcp import McpServer, McpState
 from desktop_agent.gui.kit.check_line import CheckLine
 from desktop_agent.gui.kit.dialogs.question import Question
+from desktop_agent.gui.kit.fields.input_methods import Line, PlainText
 from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.safe_text import with_marks
 from desktop_agent.gui.kit.theme import Theme
@@ -95,10 +94,10 @@ class ServerSheet(QDialog):
 
     def _make_form(self) -> QFormLayout:
         tr = self.tr
-        self._command = named(QLineEdit(self), "serverCommand", tr("Command or address"))
+        self._command = named(Line(self), "serverCommand", tr("Command or address"))
         self._command.setPlaceholderText("npx -y @scope/server   ·   https://…")
-        self._name_field = named(QLineEdit(self), "serverNameField", tr("Name"))
-        self._variables = named(QPlainTextEdit(self), "serverVariables", tr("Variables or headers"))
+        self._name_field = named(Line(self), "serverNameField", tr("Name"))
+        self._variables = named(PlainText(self), "serverVariables", tr("Variables or headers"))
         self._variables.setPlaceholderText("NAME=value")
         self._variables.setTabChangesFocus(True)
         self._variables.setFixedHeight(4 * self._variables.fontMetrics().lineSpacing() + 16)
@@ -130,13 +129,13 @@ class ServerSheet(QDialog):
         self._form = form
         return form
 
-    def _make_client_fields(self) -> tuple[QLineEdit, QLineEdit]:
+    def _make_client_fields(self) -> tuple[Line, Line]:
         """Make the fields of an app of the user's own that signs in, shown for an address."""
         tr = self.tr
-        self._client_id = named(QLineEdit(self), "serverClientId", tr("Client ID"))
+        self._client_id = named(Line(self), "serverClientId", tr("Client ID"))
         self._client_id.setPlaceholderText(tr("only if it registers no apps by itself"))
-        self._client_secret = named(QLineEdit(self), "serverClientSecret", tr("Client secret"))
-        self._client_secret.setEchoMode(QLineEdit.EchoMode.PasswordEchoOnEdit)
+        self._client_secret = named(Line(self), "serverClientSecret", tr("Client secret"))
+        self._client_secret.setEchoMode(Line.EchoMode.PasswordEchoOnEdit)
         words = tr(
             "Of an app that you registered with its provider, to sign in as; its redirect address "
             "is {address}, at any port. The secret is kept with your keys."

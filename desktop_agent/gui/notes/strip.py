@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLineEdit,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.agents import ENDED, AgentStatus
 from desktop_agent.core.ids import NoteId
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.fitted_area import FittedArea
 from desktop_agent.gui.kit.safe_text import plain_tip, utf16_length
 from desktop_agent.gui.kit.text import LONGEST_LINE, plain, stop_words
@@ -91,7 +91,7 @@ class NoteRowView(QWidget):
         self._is_in_card = is_in_card
         self._shown: tuple[object, ...] = ()
         self._announced = "queued"
-        self._editor: QLineEdit | None = None
+        self._editor: Line | None = None
         prefix = "steerNote" if is_in_card else "note"
         self.setObjectName("steerNote" if is_in_card else "noteRow")
         self._icon = IconLabel(theme, "clock", "warn", 14, self)
@@ -288,7 +288,7 @@ class NoteRowView(QWidget):
     def _start_editing(self) -> None:
         if self._editor is not None:
             return
-        self._editor = editor = QLineEdit(self._row.note.text, self)
+        self._editor = editor = Line(self._row.note.text, self)
         editor.setMaxLength(max(LONGEST_LINE, utf16_length(self._row.note.text)))
         editor.setObjectName("noteEditor")
         editor.setAccessibleName(self.tr("Text of the note"))

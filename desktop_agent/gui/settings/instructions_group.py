@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QHideEvent
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings import LONGEST_INSTRUCTIONS
+from desktop_agent.gui.kit.fields.input_methods import PlainText
 from desktop_agent.gui.kit.safe_text import clean
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextLabel, column
@@ -17,7 +18,7 @@ translate = QCoreApplication.translate
 _LINES = 6
 
 
-class InstructionsBox(QPlainTextEdit):
+class InstructionsBox(PlainText):
     """Several lines of text.
 
     Signals:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from desktop_agent import __version__
 from desktop_agent.core.network.places import (
@@ -18,6 +18,7 @@ from desktop_agent.core.network.places import (
     is_target,
 )
 from desktop_agent.gui.kit.check_line import CheckLine
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import GhostButton, TextButton, TextLabel, column, named
@@ -51,13 +52,13 @@ class PlaceForm(QWidget):
         self._taken: frozenset[str] = frozenset()
         self._edited: Place | None = None
         self._asked: Place | None = None
-        self._name = named(QLineEdit(), "placeName", self.tr("Name of the place"))
+        self._name = named(Line(), "placeName", self.tr("Name of the place"))
         self._name.setPlaceholderText(self.tr("Name, such as box"))
         self._name.setMaxLength(LONGEST_NAME)
         self._kind = ChoiceBox("placeKind", tuple(kind_titles().items()))
         self._kind.setAccessibleName(self.tr("Kind of place"))
         self._kind.currentIndexChanged.connect(self._on_kind)
-        self._target = named(QLineEdit(), "placeTarget")
+        self._target = named(Line(), "placeTarget")
         self._target.setMaxLength(_LONGEST_TARGET)
         self._target.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         # The box does not wrap its words, and no part of the page may be wider than a small window.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule, RuleScope
 from desktop_agent.core.network.hosts import HostError, pasted_place
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.folders import short_path
 from desktop_agent.gui.kit.theme import Theme
@@ -88,7 +89,7 @@ class RefuseRuleForm(QWidget):
         )
         self._kinds.setAccessibleName(self.tr("What is always refused"))
         self._kinds.chosen.connect(self._on_kind)
-        self._pattern = named(QLineEdit(), "refusePattern")
+        self._pattern = named(Line(), "refusePattern")
         self._pattern.setMaxLength(_LONGEST)
         self._pattern.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._pattern.returnPressed.connect(self._add)

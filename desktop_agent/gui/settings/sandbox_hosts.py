@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.approvals import Rule, RuleScope
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.network.hosts import HostError, pasted_place, reachable
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.theme import Theme
 from desktop_agent.gui.kit.widgets import TextButton, TextLabel, column
@@ -67,7 +68,7 @@ class AllowHostForm(QWidget):
             "subtle",
             wraps=True,
         )
-        self._field = QLineEdit()
+        self._field = Line()
         self._field.setObjectName("allowHost")
         self._field.setAccessibleName(self.tr("Name of the host, with a port if it is not the web"))
         self._field.setPlaceholderText(self.tr("For example {words}").format(words="example.com"))

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QHBoxLayout,
-    QLineEdit,
     QRadioButton,
     QSizePolicy,
     QStackedWidget,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.skill_install import Fetched
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.fitted_area import FittedArea, fit_dialog
 from desktop_agent.gui.kit.links import accept_copy
 from desktop_agent.gui.kit.safe_text import elapsed_text, with_marks
@@ -160,7 +160,7 @@ class AddSkillSheet(QDialog):
             page,
             wraps=True,
         )
-        self._address = named(QLineEdit(page), "skillAddress", self.tr("Address or path"))
+        self._address = named(Line(page), "skillAddress", self.tr("Address or path"))
         self._address.setPlaceholderText("https://github.com/owner/skills/tree/main/pdf")
         self._address.setClearButtonEnabled(False)
         self._address.returnPressed.connect(self._fetch)

@@ -2,9 +2,16 @@
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QPlainTextEdit
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QPlainTextEdit, QWidget
 
+from desktop_agent.core.settings import Settings
+from desktop_agent.gui.language_models.key_form import KeyForm
+from desktop_agent.gui.mcp.dialogs import ServerSheet
+from desktop_agent.gui.settings.dialog import SettingsDialog
+from desktop_agent.gui.skills.add_dialog import AddSkillSheet
+from desktop_agent.gui.transcript.cards.approval_forms import EditForm
+from desktop_agent.gui.transcript.view.remember_dialog import RememberDialog
 from tests import gallery
 from tests import gallery_story as story
 from tests.helpers.windows import part
@@ -114,3 +121,32 @@ def test_a_text_that_is_dropped_stays_where_it_came_from(stage, qtbot, where):
         assert text == "https://example.org/"
 
     stage(step)
+
+
+def test_what_is_dropped_on_the_fields_of_forms_and_dialogs_stays_where_it_came_from(theme, qtbot):
+    holder = QWidget()
+    forms = [
+        SettingsDialog(theme, Settings()),
+        AddSkillSheet(theme),
+        ServerSheet(theme),
+        KeyForm(theme),
+        RememberDialog(theme, "", ""),
+        EditForm(theme, "", holder),
+    ]
+    mime = QMimeData()
+    mime.setText("words")
+    for field in (one for form in forms for one in form.findChildren(QWidget) if is_field(one)):
+        inside = field.viewport() if isinstance(field, QPlainTextEdit) else field
+        for event in (
+            QDragEnterEvent(QPoint(5, 5), OFFERED, mime, *HELD),
+            QDragMoveEvent(QPoint(5, 5), OFFERED, mime, *HELD),
+            QDropEvent(QPointF(5, 5), OFFERED, mime, *HELD),
+        ):
+            QCoreApplication.sendEvent(inside, event)
+        assert event.isAccepted() and event.dropAction() == COPY, field.objectName()
+
+
+def is_field(widget):
+    """Whether text is typed in it, and it is no part of a box of numbers."""
+    is_line = isinstance(widget, QLineEdit) and not isinstance(widget.parent(), QAbstractSpinBox)
+    return (is_line or isinstance(widget, QPlainTextEdit)) and not widget.isReadOnly()

@@ -39,6 +39,18 @@ class Line(QLineEdit):
         self.unfinished = ""
 
 
+class PlainText(QPlainTextEdit):
+    """Lines of text; what is dropped on them from another program, it keeps."""
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        super().dragMoveEvent(event)
+        copy_from_outside(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        super().dropEvent(event)
+        copy_from_outside(event)
+
+
 class EnterLine(Line):
     """Enter ends in it, even when it has switched off the card around it."""
 

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.gui.kit.fields.input_methods import EnterLine
 from desktop_agent.gui.kit.lists.keyboard_focus import KeyboardFocus
 from desktop_agent.gui.kit.lists.list_model import ROW_ROLE, Index
 from desktop_agent.gui.kit.safe_text import utf16_length
@@ -96,15 +97,6 @@ def _is_text(event: QKeyEvent) -> bool:
     return text.isprintable() and bool(text.strip()) and not event.modifiers() & control
 
 
-class _NameField(QLineEdit):
-    """Enter ends in it: the list would take it for a choice."""
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        super().keyPressEvent(event)
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            event.accept()
-
-
 class RenamingDelegate(QStyledItemDelegate):
     """Never writes into the model: the new name comes back with the next snapshot.
 
@@ -128,7 +120,7 @@ class RenamingDelegate(QStyledItemDelegate):
         self._title_of = title_of
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        field = named(_NameField(parent), self.field_name, self._said_name)
+        field = named(EnterLine(parent), self.field_name, self._said_name)
         field.setMaxLength(self.longest)
         return field
 

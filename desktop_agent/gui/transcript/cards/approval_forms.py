@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from desktop_agent.core.approvals import Rule
+from desktop_agent.gui.kit.fields.input_methods import PlainText
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.rtl import keep_left_to_right
 from desktop_agent.gui.kit.safe_text import plain_tip, with_marks
@@ -61,7 +62,7 @@ class EditForm(ApprovalForm):
     def __init__(self, theme: Theme, text: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._given = text
-        self.field = field = QPlainTextEdit(text, self)
+        self.field = field = PlainText(text, self)
         self._shown = self._words()
         field.setObjectName("editField")
         field.setAccessibleName(self.tr("What will be done instead"))

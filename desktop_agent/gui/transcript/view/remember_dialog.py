@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QPlainTextEdit, QRadioButton, QStyle, QWidget
+from PySide6.QtWidgets import QDialog, QRadioButton, QStyle, QWidget
 
+from desktop_agent.gui.kit.fields.input_methods import PlainText
 from desktop_agent.gui.kit.fitted_area import fit_dialog
 from desktop_agent.gui.kit.safe_text import clean, with_marks
 from desktop_agent.gui.kit.text import plain, plain_words, whole_words
@@ -50,7 +51,7 @@ class RememberDialog(QDialog):
         self._look()
 
     def _make_line(self, text: str) -> None:
-        self._line = named(QPlainTextEdit(self), "rememberLine", self.tr("What to remember"))
+        self._line = named(PlainText(self), "rememberLine", self.tr("What to remember"))
         self._line.setTabChangesFocus(True)
         self._line.setPlainText(suggested_line(text))
         self._line.setFixedHeight(_LINES * self._line.fontMetrics().lineSpacing() + 16)

@@ -6,9 +6,10 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent, QTextCursor
-from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_agent.core.commands import JobOutput
+from desktop_agent.gui.kit.fields.input_methods import Line
 from desktop_agent.gui.kit.flow_layout import FlowLayout
 from desktop_agent.gui.kit.rtl import code_text
 from desktop_agent.gui.kit.safe_text import clean, elapsed_text, with_marks
@@ -54,7 +55,7 @@ class Terminal(QDialog):
         self._command = ElidedLabel("", role="strong", name="terminalCommand")
         self._state = TextLabel(self.tr("Waiting…"), "muted", name="terminalState")
         self._view = OutputView(theme, self.tr("Output"), self)
-        self._input = named(QLineEdit(self), "terminalInput", self.tr("Type a line to the command"))
+        self._input = named(Line(self), "terminalInput", self.tr("Type a line to the command"))
         self._input.setMaxLength(LONGEST_LINE)
         self._input.setPlaceholderText(self.tr("Type a line to the command, then Enter"))
         self._input.returnPressed.connect(self._send)
