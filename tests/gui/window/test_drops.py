@@ -143,7 +143,8 @@ def test_what_is_dropped_on_the_fields_of_forms_and_dialogs_stays_where_it_came_
             QDropEvent(QPointF(5, 5), OFFERED, mime, *HELD),
         ):
             QCoreApplication.sendEvent(inside, event)
-        assert event.isAccepted() and event.dropAction() == COPY, field.objectName()
+        taken = (event.isAccepted(), event.dropAction())
+        assert taken == (True, COPY), field.objectName()
 
 
 def is_field(widget):
