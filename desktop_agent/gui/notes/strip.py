@@ -288,8 +288,9 @@ class NoteRowView(QWidget):
     def _start_editing(self) -> None:
         if self._editor is not None:
             return
-        self._editor = editor = Line(self._row.note.text, self)
+        self._editor = editor = Line(self)
         editor.setMaxLength(max(LONGEST_LINE, utf16_length(self._row.note.text)))
+        editor.setText(self._row.note.text)
         editor.setObjectName("noteEditor")
         editor.setAccessibleName(self.tr("Text of the note"))
         editor.returnPressed.connect(self._keep_edit)
