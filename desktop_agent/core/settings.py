@@ -88,5 +88,5 @@ def without_wrong_limits(budget: Budget) -> tuple[Budget, tuple[str, ...]]:
     What is left of a budget can be nothing, so its own type allows that.
     """
     limits: dict[str, float | None] = msgspec.structs.asdict(budget)
-    wrong = [name for name, most in limits.items() if most is not None and not 0 < most <= _MOST]
+    wrong = [name for name, most in limits.items() if most is not None and not 0 <= most <= _MOST]
     return msgspec.structs.replace(budget, **dict.fromkeys(wrong)), tuple(wrong)

@@ -139,7 +139,7 @@ def test_a_number_with_which_nothing_would_work_is_told_and_is_as_at_first(path:
 @pytest.mark.parametrize(
     ("raw", "names"),
     [
-        ('{"budget": {"cost": -1, "steps": 0, "tokens": 5}}', "budget.cost, budget.steps"),
+        ('{"budget": {"cost": -1, "steps": -2, "tokens": 5}}', "budget.cost, budget.steps"),
         ('{"subagent_budget": {"seconds": 1e300}}', "subagent_budget.seconds"),
         ('{"max_depth": -1, "max_children": -1, "max_agents": 1e30}', "max_depth, max_children, "),
         ('{"limits": {"idle_s": 1e400, "max_retries": 1e9}}', "limits.idle_s, limits.max_retries"),
@@ -157,6 +157,14 @@ def test_a_number_that_none_can_be_costs_itself_alone(path: Path, raw: str, name
     tokens, folders = settings.budget.tokens, settings.recent_folders
     assert settings == Settings(theme="dark", budget=Budget(tokens=tokens), recent_folders=folders)
     assert (tokens or 5, folders or ("/a",)) == (5, ("/a",))
+
+
+def test_a_limit_of_nothing_stays_one(path: Path) -> None:
+    """It lets nothing begin; without it there would be no limit at all."""
+    path.parent.mkdir()
+    path.write_text('{"budget": {"cost": 0}}')
+    said: list[str] = []
+    assert (load(path, said.append).budget, said) == (Budget(cost=0), [])
 
 
 @pytest.mark.parametrize("body", ["{", '{"theme": "pink", "text_scale": 150}'])
