@@ -154,9 +154,9 @@ class RequestsPanel(QWidget):
         """Say what came from a subagent; the transcript speaks for the main agent."""
         if not QAccessible.isActive():
             return
+        known = {ask.key for ask in self._shown}
         for ask in waiting:
-            is_new = ask.key not in self._views
-            if is_new and len(self._state.path_of(ask.agent_id)) > 1:
+            if ask.key not in known and len(self._state.path_of(ask.agent_id)) > 1:
                 text = self.tr("{who} is waiting for you").format(who=self._who(ask.agent_id))
                 event = QAccessibleAnnouncementEvent(self, text)
                 event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 from desktop_agent.core.agents import AgentInfo
@@ -355,6 +356,15 @@ def test_a_flood_of_requests_is_counted_in_full(panel) -> None:
     assert panel.count == 80
     assert len(rows(panel)) == 50
     assert panel.findChild(QLabel, "asksRest").text() == "and 30 more"
+
+
+def test_each_request_of_a_flood_is_said_once(panel, monkeypatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(QAccessible, "isActive", lambda: True)
+    monkeypatch.setattr(QAccessible, "updateAccessibility", lambda one: said.append(one.message()))
+    for number in range(60):
+        follow(panel, request(number))
+    assert len(said) == 60
 
 
 # The last two look like the head of a patch.
