@@ -250,6 +250,16 @@ def question(view):
     return ask
 
 
+def test_a_question_is_said_to_a_screen_reader_once(view, question, monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr(
+        QAccessible, "updateAccessibility", lambda event: said.append(event.message())
+    )
+    card = question("red", "blue")
+    view.apply([begins(3.0)])
+    assert said == [card.accessibleName()]
+
+
 def test_a_question_is_answered_by_an_option(view, question, qtbot):
     card = question("red", "blue")
     send = button(card, "sendAnswer")

@@ -7,8 +7,6 @@ from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleAnnouncementEvent,
     QFocusEvent,
     QFontMetrics,
     QKeyEvent,
@@ -132,12 +130,6 @@ class ApprovalCard(AskCard):
         can_join = bool(self._request.rules) and self._has_key
         self._all.setVisible(count > 1 and can_join)
         self._all.set_text(self.tr("Allow all %n", "", count))
-
-    def announce(self) -> None:
-        """Tell a screen reader at once; the focus stays where it is."""
-        event = QAccessibleAnnouncementEvent(self, self.accessibleName())
-        event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive)
-        QAccessible.updateAccessibility(event)
 
     def tick(self, now: float) -> None:
         parts: list[str] = []

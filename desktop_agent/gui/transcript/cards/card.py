@@ -7,7 +7,17 @@ from collections.abc import Callable
 
 import msgspec
 from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QColor,
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -213,6 +223,12 @@ class AskCard(Card):
     """Waits for the user: Tab stays in it. `left`: by Tab past its last control, or by Esc."""
 
     left = Signal()
+
+    def announce(self) -> None:
+        """Tell a screen reader at once; the focus stays where it is."""
+        event = QAccessibleAnnouncementEvent(self, self.accessibleName())
+        event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive)
+        QAccessible.updateAccessibility(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc leaves the card: from here, the window's would stop the agent."""

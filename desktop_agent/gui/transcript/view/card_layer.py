@@ -25,7 +25,7 @@ _SLICE_S = 0.003
 _PAUSE_MS = 10
 _SECOND_MS = 1000
 
-_WITH_DRAFTS = ApprovalCard | QuestionCard | FormCard
+ASKING = ApprovalCard | QuestionCard | FormCard
 
 
 class CardLayer(QObject):
@@ -171,7 +171,7 @@ class CardLayer(QObject):
         if len(self.cards) > _MOST_CARDS:
             for key in others:
                 card = self.cards[key]
-                is_begun = isinstance(card, _WITH_DRAFTS) and card.has_draft
+                is_begun = isinstance(card, ASKING) and card.has_draft
                 if not (is_begun or has_focus_in(card)):
                     self.drop(key)
 

@@ -31,7 +31,7 @@ from desktop_agent.gui.transcript.state.items import (
 from desktop_agent.gui.transcript.state.rows import WORKING_KEY
 from desktop_agent.gui.transcript.state.transcript import Transcript
 from desktop_agent.gui.transcript.view.browser import TranscriptBrowser
-from desktop_agent.gui.transcript.view.card_layer import CardLayer
+from desktop_agent.gui.transcript.view.card_layer import ASKING, CardLayer
 from desktop_agent.gui.transcript.view.find import Finder
 from desktop_agent.gui.transcript.view.message_actions import (
     HoverBar,
@@ -68,6 +68,7 @@ class TranscriptView(CardHost):
         # The number of the oldest event that is shown, and the branch that they are of.
         self.first_seq, self.path = 1, 0
         self._waiting = 0
+        self._said = set[str]()  # which cards a screen reader was told of
         self._laid_out = QRect()
         self.setObjectName("transcriptView")
         self.setAccessibleName(self.tr("Transcript"))
@@ -353,9 +354,9 @@ class TranscriptView(CardHost):
             if isinstance(card, ApprovalCard):
                 card.set_alike(len(alike(waiting, item)))
                 self._placing.start()  # another button may take another line
-        if len(waiting) > self._waiting:
-            card = self.cards.cards.get(waiting[len(waiting) - 1].key)
-            if isinstance(card, ApprovalCard) and self.isVisible():
+        for key, card in self.cards.cards.items() if self.isVisible() else ():
+            if isinstance(card, ASKING) and card.isEnabled() and key not in self._said:
+                self._said.add(key)
                 card.announce()
         if len(waiting) != self._waiting:
             self._waiting = len(waiting)
